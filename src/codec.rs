@@ -18,11 +18,12 @@ const ROOM: usize = 256;
 
 /// What can be written into bytes and read from them.
 pub(crate) trait Codec: Sized {
-    /// Bytes of the value itself, at least as many as it takes on any platform: [`Self::heap`] says what it holds beside them.
+    /// Bytes of the value itself, at least as many as it takes on any platform: [`Self::heap`] says what it holds
+    /// beside them.
     const SIZE: usize;
 
-    /// Bytes on the heap that it holds, as [`Weighed`] counts them: by what is in it and not by what room was made for, so
-    /// that a restored value holds as many, on every platform.
+    /// Bytes on the heap that it holds, as [`Weighed`] counts them: by what is in it and not by what room was made for,
+    /// so that a restored value holds as many, on every platform.
     #[inline]
     fn heap(&self) -> usize {
         0
@@ -209,8 +210,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What is read up to the matching [`Self::plain`] may hold a host's texts as they are; what was made printable may not
-    /// hold control characters, since it is shown without another look.
+    /// What is read up to the matching [`Self::plain`] may hold a host's texts as they are; what was made printable may
+    /// not hold control characters, since it is shown without another look.
     #[inline]
     pub(crate) fn raw(&mut self, raw: bool) {
         self.raw = self.raw.saturating_add(u8::from(raw));
@@ -250,8 +251,8 @@ fn put_text(text: &str, to: &mut Vec<u8>) {
     to.extend_from_slice(text.as_bytes());
 }
 
-/// A number in one byte up to 7 bits, in two up to 14 and so on, at most nine: the first begins with a one for each that
-/// follows, the others hold it, the highest bits first.
+/// A number in one byte up to 7 bits, in two up to 14 and so on, at most nine: the first begins with a one for each
+/// that follows, the others hold it, the highest bits first.
 #[inline(never)]
 fn put_number(number: u64, to: &mut Vec<u8>) {
     // Most numbers are one byte, for which there is room.
@@ -587,9 +588,9 @@ impl<A: Codec, B: Codec, C: Codec> Codec for (A, B, C) {
     }
 }
 
-/// The bytes of a type, field by field: `codec!(struct Name { fields })`, or `codec!(enum Name { Variant: number })` with
-/// the number that tells the variants apart, from 0. A field or a variant left out does not compile. `raw` behind it: it
-/// may hold a host's texts as they are.
+/// The bytes of a type, field by field: `codec!(struct Name { fields })`, or `codec!(enum Name { Variant: number })`
+/// with the number that tells the variants apart, from 0. A field or a variant left out does not compile. `raw` behind
+/// it: it may hold a host's texts as they are.
 macro_rules! codec {
     (@raw raw) => { true };
     (@raw) => { false };

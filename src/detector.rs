@@ -13,8 +13,9 @@ use crate::rules::{
     max_turns, mismatch, ordered, task_name,
 };
 use crate::state::{
-    Asked, Call, Changes, Flow, Graph, Kin, Matched, Moment, Onset, PAUSE, Run, Sees, Sighting, Step, Store, Taken,
-    Telling, Turn, Whose, agent, is_of_a_workflow, open, seal, task_key,
+    Asked, Call, Changes, Flow, Graph, Kin, Lookups, Matched, Moment, Onset, PAUSE, Run, Sees, Sighting, Step, Store,
+    Taken, Telling, Turn, Whose, agent_of, is_of_a_workflow, open, owner_key, parent_of, round_key, seal, task_key,
+    task_of,
 };
 use crate::text::{
     self, Asks, CallKey, Digests, Edit, Empty, Key, LONGEST_EMBEDDING, OutcomeFacts, Scratch, Waits, combine, key,
@@ -22,7 +23,7 @@ use crate::text::{
 };
 use crate::{json, metrics, report};
 use alloc::{borrow::Cow, boxed::Box, collections::BTreeMap, format, string::String, string::ToString, vec::Vec};
-use core::cell::{OnceCell, RefCell};
+use core::cell::RefCell;
 
 /// Raised by every change that can change a verdict.
 pub const RULES_VERSION: u32 = 4;
@@ -128,9 +129,9 @@ impl Detector {
         Ok(verdict(judgement, seq))
     }
 
-    /// Records a piece of streamed text, of which there are most, without looking again at what the one before has settled:
-    /// whose run it is, that its names are short, what the run weighs beside its streams. Nothing where it is not the next of
-    /// the same agent; then nothing has changed.
+    /// Records a piece of streamed text, of which there are most, without looking again at what the one before has
+    /// settled: whose run it is, that its names are short, what the run weighs beside its streams. Nothing where it is
+    /// not the next of the same agent; then nothing has changed.
     fn goes_on(&mut self, event: &Event) -> Option<Verdict> {
         let (context, config) = (&event.context, &self.settings.config);
         let is_short = |name: &Option<String>| name.as_ref().is_none_or(|name| name.len() <= LONGEST_NAME);
@@ -150,24 +151,7 @@ impl Detector {
             run.enter(seq, context, config.memory.idle_ms);
             count(&self.settings, run, event);
         }
-        let onset = run.onset();
-        let (raised, tool) = (Vec::new(), Tool::default());
-        let (settings, scratch) = (&self.settings, &mut self.scratch);
-        let digests = RefCell::new(core::mem::take(&mut scratch.digests));
-        let mut judging = Judging {
-            settings,
-            scratch,
-            run: &mut *run,
-            before: None,
-            event,
-            context,
-            onset,
-            apart: false,
-            raised,
-            tool,
-            answers: None,
-            digests,
-        };
+        let mut judging = Judging::new(&self.settings, &mut self.scratch, &mut *run, event, context);
         judging.tick();
         judging.show(&Fact::Event(event));
         if judging.is_quiet() {
@@ -251,12 +235,12 @@ impl Detector {
         }
     }
 
-    /// Forgets a scope's evidence and tells which counters of loops went back to zero. A scope that names no task is the
-    /// run as a whole, with all of its tasks; one that names a task is that task alone.
+    /// Forgets a scope's evidence and tells which counters of loops went back to zero. A scope that names no task is
+    /// the run as a whole, with all of its tasks; one that names a task is that task alone.
     ///
-    /// `task-completed` keeps budgets and exemptions, and the counter of the parent where the task is a part of another.
-    /// `human-intervention` starts the scope's task over, or the run.
-    /// `manual` starts the run over, whatever task the scope names, with the counters of its loops.
+    /// `task-completed` keeps budgets and exemptions, and the counter of the parent where the task is a part of
+    /// another. `human-intervention` starts the scope's task over, or the run. `manual` starts the run over, whatever
+    /// task the scope names, with the counters of its loops.
     pub fn reset(&mut self, scope: &Scope, reason: ResetReason) -> Vec<Record> {
         let metrics = &mut self.state.metrics;
         metrics.resets = metrics.resets.saturating_add(1);
@@ -285,8 +269,8 @@ impl Detector {
         records
     }
 
-    /// Gives a run its workflow, in place of the configured or learned one. Cycles that are in both keep their counters;
-    /// the graph stays when the run starts over, and goes when the run is forgotten.
+    /// Gives a run its workflow, in place of the configured or learned one. Cycles that are in both keep their
+    /// counters; the graph stays when the run starts over, and goes when the run is forgotten.
     ///
     /// # Errors
     /// `invalid-argument`, naming the node or edge that is wrong; the workflow is then as it was.
@@ -309,10 +293,9 @@ impl Detector {
         Ok(())
     }
 
-    /// Takes a human's answer: `continue` re-arms every rule of the run, forgets what is kept about the scope's task, or
-    /// about every task where it names none, and sets the counters of loops of those back;
-    /// `stop` makes every later verdict of it `halt`, `exempt` silences one rule about one signature. Tells which
-    /// counters went back to zero.
+    /// Takes a human's answer: `continue` re-arms every rule of the run, forgets what is kept about the scope's task,
+    /// or about every task where it names none, and sets the counters of loops of those back; `stop` makes every later
+    /// verdict of it `halt`, `exempt` silences one rule about one signature. Tells which counters went back to zero.
     ///
     /// # Errors
     /// `invalid-argument` for a scope that is not known or a rule that does not exist.
@@ -525,10 +508,10 @@ fn judge(
     }
     let context = &*in_its_place(run, event);
     run.enter(seq, context, settings.config.memory.idle_ms);
-    let (task, parent) = (context.task.as_deref().map_or(0, task_key), context.parent_task.as_deref().map(task_key));
+    let (task, parent) = (task_of(context), parent_of(context));
     if !context.synthetic {
         count(settings, run, event);
-        let owner = owner(context.task.as_deref(), context.parent_task.as_deref());
+        let owner = owner_key(context.task.as_deref(), context.parent_task.as_deref());
         if is_of_a_task(&event.body) {
             run.work_on(task, owner);
         }
@@ -556,10 +539,7 @@ fn judge(
         };
         run.turn_to(lane, parent.filter(|_| lane == task), text);
     }
-    let (onset, raised, tool) = (run.onset(), Vec::new(), Tool::default());
-    let digests = RefCell::new(core::mem::take(&mut scratch.digests));
-    let mut judging =
-        Judging { settings, scratch, run, before, event, context, onset, apart, raised, tool, answers: None, digests };
+    let mut judging = Judging { before, apart, ..Judging::new(settings, scratch, run, event, context) };
     if let Body::Message(message) = &event.body
         && !context.synthetic
     {
@@ -635,7 +615,7 @@ fn is_of_a_task(body: &Body) -> bool {
 
 /// Counts what the event tells about the run as a whole.
 fn count(settings: &Settings, run: &mut Run, event: &Event) {
-    let round = event.context.round.as_deref().map(|round| key("round", round.as_bytes()));
+    let round = round_key(&event.context);
     let (run_iterations, standings) = (&mut run.iterations, &mut run.standings);
     let (tokens, cost_micros) = (event.context.tokens, settings.cost(&event.context));
     if tokens.is_some() || cost_micros.is_some() {
@@ -681,6 +661,7 @@ struct Judging<'a> {
     settings: &'a Settings,
     scratch: &'a mut Scratch,
     run: &'a mut Run,
+    /// What rules look ahead in, where the run is a copy [for a call](Run::before_call).
     before: Option<&'a States>,
     event: &'a Event,
     /// The event as a possible onset.
@@ -696,7 +677,21 @@ struct Judging<'a> {
     digests: RefCell<Digests>,
 }
 
-impl Judging<'_> {
+impl<'a> Judging<'a> {
+    /// With the evidence of the event's own task at hand, in the run itself.
+    fn new(
+        settings: &'a Settings,
+        scratch: &'a mut Scratch,
+        run: &'a mut Run,
+        event: &'a Event,
+        context: &'a model::Context,
+    ) -> Self {
+        let digests = RefCell::new(core::mem::take(&mut scratch.digests));
+        let (onset, raised, tool) = (run.onset(), Vec::new(), Tool::default());
+        let (before, apart, answers) = (None, false, None);
+        Self { settings, scratch, run, before, event, context, onset, apart, raised, tool, answers, digests }
+    }
+
     /// Shows that something has happened to the rules that look at nothing else.
     fn tick(&mut self) {
         let (limits, spent) = (self.tool.limits(self.settings), RunView::spent(self.run));
@@ -710,9 +705,8 @@ impl Judging<'_> {
         let limits = self.tool.limits(self.settings);
         let run = RunView::of(self.run);
         let here = self.sighting(0);
-        let task = |name: &Option<String>| name.as_deref().map(task_key);
         let (config, context) = (&self.settings.config, self.context);
-        let (task, parent_task) = (task(&context.task).unwrap_or(0), task(&context.parent_task));
+        let (task, parent_task) = (task_of(context), parent_of(context));
         let flow = self.run.workflow.flow(self.settings.graph.as_ref());
         let [any, ..] = limits;
         let agent = self.run.standings.agent();
@@ -757,39 +751,42 @@ impl Judging<'_> {
         self.tool.enabled
     }
 
+    /// What a call is told from others by: one that hands over control by what it says beside the reasons, and by what
+    /// is new since the latest of those.
+    fn call_key(&mut self, payload: &ToolCall, hands_over: bool) -> CallKey {
+        let (ignore, identity, salt) = (&self.tool.ignore_args, &self.tool.identity_args, self.scratch.salt);
+        if !hands_over {
+            return text::call_key(payload, ignore, identity, salt, &mut self.scratch.call);
+        }
+        let mut ignore = ignore.clone();
+        for reason in text::REASONS {
+            ignore.push(reason.into());
+        }
+        let keys = text::call_key(payload, &ignore, identity, salt, &mut self.scratch.call);
+        CallKey::exact(combine("handed", &[keys.key, self.run.handed.over().into()]))
+    }
+
     fn call(&mut self, payload: &ToolCall) {
-        let call = payload;
         // The host's own calls are no evidence of what the agent does.
-        if self.context.synthetic || !self.configure(&call.tool) {
+        if self.context.synthetic || !self.configure(&payload.tool) {
             return;
         }
-        let salt = self.scratch.salt;
-        let tool = key("tool", call.tool.as_bytes());
-        let named = self.scratch.names.look(tool, call);
-        let (ignore, identity) = (&self.tool.ignore_args, &self.tool.identity_args);
-        let keys = if named.hands_over {
-            let mut ignore = ignore.clone();
-            for reason in text::REASONS {
-                ignore.push(reason.into());
-            }
-            let keys = text::call_key(call, &ignore, identity, salt, &mut self.scratch.call);
-            CallKey::exact(combine("handed", &[keys.key, self.run.handed.over().into()]))
-        } else {
-            text::call_key(call, ignore, identity, salt, &mut self.scratch.call)
-        };
-        let mutates = text::mutates(call, &named, self.tool.mutates);
-        let (said, json) = text::arguments(call, &mut self.scratch.call);
+        let tool = key("tool", payload.tool.as_bytes());
+        let named = self.scratch.names.look(tool, payload);
+        let keys = self.call_key(payload, named.hands_over);
+        let mutates = text::mutates(payload, &named, self.tool.mutates);
+        let (said, json) = text::arguments(payload, &mut self.scratch.call);
         // Only what came of a call is compared by these, and nothing comes of one that is checked.
         let happens = self.before.is_none();
         let frame = if happens { text::call_frame(said) } else { 0 };
         let echo = if happens { text::Late::of(said, json) } else { text::Late::default() };
-        let edit = if mutates { text::edit(call, &named, said) } else { Edit::No };
-        let to = self.another(call).filter(|_| !named.looks_after());
-        let asks = match text::asks(call, &named) {
+        let edit = if mutates { text::edit(payload, &named, said) } else { Edit::No };
+        let to = self.another(payload).filter(|_| !named.looks_after());
+        let asks = match text::asks(payload, &named) {
             Asks::Nothing if to.is_some() => Asks::Handover,
             asks => asks,
         };
-        let sees = if asks == Asks::Handover || text::delegated(call, &named).is_some() {
+        let sees = if asks == Asks::Handover || text::delegated(payload, &named).is_some() {
             Sees::All
         } else if !mutates && named.runs() {
             Sees::Written
@@ -798,21 +795,21 @@ impl Judging<'_> {
         };
         let context = self.context;
         let open = self.settings.config.privacy.payloads == Payloads::Excerpt;
-        let (waits, length) = text::waits(call, &named);
-        let (kind, watches) = text::kind(call, &named, tool);
+        let (waits, length) = text::waits(payload, &named);
+        let (kind, watches) = text::kind(payload, &named, tool);
         // Something is waited for, and this looks whether it is there.
         let awaited = self.run.ordered.waits
             && !mutates
             && matches!(asks, Asks::Nothing | Asks::Record | Asks::View | Asks::Gesture);
         let call = Call {
-            target: text::target(call, &named, salt),
+            target: text::target(payload, &named, self.scratch.salt),
             mutates,
             writes: mutates && (named.shell || edit != Edit::No),
-            limit: if mutates { text::limit(call) } else { 0 },
+            limit: if mutates { text::limit(payload) } else { 0 },
             edit,
-            quiet: text::quiet(call, &named, mutates, asks),
+            quiet: text::quiet(payload, &named, mutates, asks),
             asks,
-            pages: !mutates && text::pages(call),
+            pages: !mutates && text::pages(payload),
             kind,
             frame,
             sees,
@@ -824,11 +821,11 @@ impl Judging<'_> {
             pause: self
                 .run
                 .counted
-                .pause(agent(self.context), self.context.at)
+                .pause(agent_of(self.context), self.context.at)
                 .max(u32::try_from(length).unwrap_or(u32::MAX)),
             echo,
-            asked: open.then(|| asked(call)).flatten().map(|asked| Box::new(Asked(asked))),
-            ..Call::new(&call.tool, tool, keys, call.call_id.as_deref(), context)
+            asked: open.then(|| asked(payload)).flatten().map(|asked| Box::new(Asked(asked))),
+            ..Call::new(&payload.tool, tool, keys, payload.call_id.as_deref(), context)
         };
         let telling = Telling::of(payload.call_id.as_deref(), context, call.round, self.run.now);
         if !self.run.pairing.call(&call, telling) {
@@ -849,7 +846,7 @@ impl Judging<'_> {
     }
 
     fn result(&mut self, result: &ToolResult) {
-        let agent = agent(self.context);
+        let agent = agent_of(self.context);
         let call = match self.run.pairing.result(result, self.context) {
             Matched::Call(mut call) => {
                 if call.round.is_none() {
@@ -877,13 +874,9 @@ impl Judging<'_> {
         if let Some(call) = &call {
             self.run.ladder.ran(&call.refused);
         }
-        let opened = text::opened(result);
-        let result = opened.as_ref().unwrap_or(result);
         let kind = call.as_ref().map_or_else(|| mark(key("tool", name.as_bytes())), |call| call.kind);
-        let within = self.run.margins.within(&result.output, kind, self.scratch.salt);
-        let within = within.map(|answer| text::with_output(result, answer.into()));
-        let within = within.map(|within| text::opened(&within).unwrap_or(within));
-        let result = within.as_ref().unwrap_or(result);
+        let bare = self.bare(result, kind);
+        let result = bare.as_ref().unwrap_or(result);
         let mut facts = self.read(name, result, call.as_ref());
         // An edit that found nothing to edit has failed, whatever its outcome.
         let missed = facts.negative && !facts.failed && call.as_ref().is_some_and(|call| call.edit != Edit::No);
@@ -901,11 +894,8 @@ impl Judging<'_> {
         let agent = call.as_ref().map_or(agent, |call| call.agent);
         let idles = call.as_ref().is_some_and(|call| call.idles) && result.output.len() <= IDLE_ANSWER;
         let Turn { previous, slept, worker } = self.run.counted.step(agent, self.context.at, idles);
-        // A call that runs into its own limit has waited, as long as the clock does not tell otherwise.
-        let onset = call.as_ref().and_then(|call| call.onset.at.get());
-        let lasted = onset.zip(self.context.at).is_none_or(|(called, now)| now.saturating_sub(called) >= PAUSE.into());
-        let waited = facts.transient && lasted && text::waited(&result.output);
-        let pause = call.as_ref().map_or(0, |call| call.pause).max(if waited { PAUSE } else { 0 });
+        let waited = if self.has_waited(call.as_ref(), &facts, result) { PAUSE } else { 0 };
+        let pause = call.as_ref().map_or(0, |call| call.pause).max(waited);
         self.run.standings.step();
         let hands_over = call.as_ref().is_some_and(|call| call.asks == Asks::Handover);
         if !facts.failed && !facts.negative && (!hands_over || facts.letters >= REPORT) {
@@ -914,16 +904,12 @@ impl Judging<'_> {
         }
         let compared = combine("sighting", &[call.as_ref().map_or(0, |call| call.key), facts.light]);
         let sees = call.as_ref().map_or(Sees::All, |call| call.sees);
-        let mut changes = [Sees::Own, sees, Sees::All].map(|sees| Changes::before(&self.run.counted, sees));
-        let mut remade = false;
         // Each step of a bisection is another one, in the same words.
         let narrows = !facts.failed && text::narrows(&result.output);
-        if let Some(call) = &call
-            && call.mutates
-            && result.outcome == Outcome::Ok
-            && !facts.failed
-        {
-            remade = self.run.counted.remakes(call.key);
+        let changed = call.as_ref().filter(|call| call.mutates && result.outcome == Outcome::Ok && !facts.failed);
+        let remade = changed.is_some_and(|call| self.run.counted.remakes(call.key));
+        let mut changes = [Sees::Own, sees, Sees::All].map(|sees| Changes::before(&self.run.counted, sees));
+        if let Some(call) = changed {
             self.run.mutation(call, if narrows { facts.light } else { 0 });
         }
         changes.iter_mut().for_each(|changes| changes.after(&self.run.counted));
@@ -952,11 +938,7 @@ impl Judging<'_> {
             at: self.context.at,
             sighting: self.sighting(compared),
             onset: call.as_ref().map_or(self.onset, |call| call.onset),
-            root: OnceCell::new(),
-            line: OnceCell::new(),
-            seen: OnceCell::new(),
-            effect: OnceCell::new(),
-            words: OnceCell::new(),
+            lookups: Lookups::default(),
             facts,
             call,
         };
@@ -968,6 +950,22 @@ impl Judging<'_> {
         if !self.is_quiet() {
             self.answers = step.call;
         }
+    }
+
+    /// A result without what a harness put around its output; nothing where it put nothing there.
+    fn bare(&mut self, result: &ToolResult, kind: u32) -> Option<ToolResult> {
+        let opened = text::opened(result);
+        let result = opened.as_ref().unwrap_or(result);
+        let within = self.run.margins.within(&result.output, kind, self.scratch.salt);
+        let within = within.map(|answer| text::with_output(result, answer.into()));
+        within.map(|within| text::opened(&within).unwrap_or(within)).or(opened)
+    }
+
+    /// Whether a call ran into its own limit: it has waited, as long as the clock does not tell otherwise.
+    fn has_waited(&self, call: Option<&Call>, facts: &OutcomeFacts, result: &ToolResult) -> bool {
+        let called = call.and_then(|call| call.onset.at.get());
+        let lasted = called.zip(self.context.at).is_none_or(|(called, now)| now.saturating_sub(called) >= PAUSE.into());
+        facts.transient && lasted && text::waited(&result.output)
     }
 
     /// Reads what came of a call.
@@ -1034,11 +1032,7 @@ impl Judging<'_> {
             at: context.at,
             sighting: self.sighting(combine("sighting", &[call.key, facts.light])),
             onset: self.onset,
-            root: OnceCell::new(),
-            line: OnceCell::new(),
-            seen: OnceCell::new(),
-            effect: OnceCell::new(),
-            words: OnceCell::new(),
+            lookups: Lookups::default(),
             facts,
             call: Some(call),
         };
@@ -1051,7 +1045,7 @@ impl Judging<'_> {
         let has_one = verdict.records.iter().any(|record| matches!(record, Record::LoopHalted { .. }));
         if let (Some(reason), false) = (verdict.halt_reason, has_one) {
             let flow = self.run.workflow.flow(self.settings.graph.as_ref());
-            let task = flow.of(owner(context.task.as_deref(), context.parent_task.as_deref()));
+            let task = flow.of(owner_key(context.task.as_deref(), context.parent_task.as_deref()));
             if let Some(task) = task.filter(|task| task.is_on_a_cycle()) {
                 verdict.records.push(task.record(reason, &verdict.suggested_actions, self.run.now));
             }
@@ -1090,14 +1084,12 @@ impl Judging<'_> {
         let open = self.settings.config.privacy.payloads == Payloads::Excerpt;
         let scene = Scene::new(self.event, context, answers, open, &self.digests);
         let occasion = match self.event.body {
-            Body::ToolCall(_) => Occasion::Call(context.round.as_deref().map(|round| key("round", round.as_bytes()))),
+            Body::ToolCall(_) => Occasion::Call(round_key(context)),
             Body::ToolResult(_) | Body::Custom(_) => Occasion::Past,
             _ => Occasion::Other,
         };
         let (limits, raised) = (self.tool.limits(self.settings), core::mem::take(&mut self.raised));
-        let (task, parent) =
-            (context.task.as_deref().map_or(0, task_key), context.parent_task.as_deref().map(task_key));
-        let place = Place { task, parent };
+        let place = Place { task: task_of(context), parent: parent_of(context) };
         let mut judgement = decide(self.settings, limits, self.run, raised, &occasion, place, &scene);
         let verdict = &mut judgement.verdict;
         self.record_halt(verdict);
@@ -1111,15 +1103,10 @@ impl Judging<'_> {
     }
 }
 
-/// Key of the task that the workflow counts for: a subtask counts for its parent; 0 for none.
-fn owner(task: Option<&str>, parent: Option<&str>) -> Key {
-    parent.or(task).map_or(0, task_key)
-}
-
 /// Key of the task that the workflow counts for, where the scope names one.
 fn named_task(scope: &Scope) -> Option<Key> {
     let named = scope.task.is_some() || scope.parent_task.is_some();
-    named.then(|| owner(scope.task.as_deref(), scope.parent_task.as_deref()))
+    named.then(|| owner_key(scope.task.as_deref(), scope.parent_task.as_deref()))
 }
 
 fn budgets_left(settings: &Settings, run: &Run) -> BudgetsLeft {

@@ -51,8 +51,8 @@ pub(crate) fn resolve(metrics: &mut Metrics, sum: &Sum, now: Option<i64>) {
     }
 }
 
-/// Tells of counters that went back to zero, and counts the gates that a human has answered with it: a task that is done by
-/// itself has got around its gate, and how long that took says nothing about humans.
+/// Tells of counters that went back to zero, and counts the gates that a human has answered with it: a task that is
+/// done by itself has got around its gate, and how long that took says nothing about humans.
 pub(crate) fn set_back(
     metrics: &mut Metrics,
     cleared: Vec<Cleared>,

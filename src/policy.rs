@@ -1,13 +1,13 @@
 //! From signals to a verdict: the ladder lives here and nowhere else.
 //!
 //! A rule's evidence asks for a raw level. The ladder turns that into the level that is given:
-//! - a nudge is given once per loop; while the loop goes on without reaching the next rung, its findings are `observe`, and so
-//!   are those of other rules about the same calls where one agent is at work;
+//! - a nudge is given once per loop; while the loop goes on without reaching the next rung, its findings are `observe`,
+//!   and so are those of other rules about the same calls where one agent is at work;
 //! - a block, gate or halt is given as long as the evidence asks for it;
 //! - a loop that comes back after a nudge gets no fresh budget: the rung after the nudge is what it gets, where that
 //!   rung is a block;
-//! - an agent that makes a refused call again insists: each such call counts towards the rungs above `block` as if it had
-//!   run, since a call that is refused brings no evidence of its own;
+//! - an agent that makes a refused call again insists: each such call counts towards the rungs above `block` as if it
+//!   had run, since a call that is refused brings no evidence of its own;
 //! - nobody attends: a gate becomes the configured unattended level; in shadow mode nothing is above `observe`.
 
 use crate::codec::codec;
@@ -60,8 +60,8 @@ struct Said {
 codec!(struct Said { identity, place, level, onset, seen, refused, round, mutations });
 
 impl Said {
-    /// Whether a call is the agent's own second try after a refusal: neither a copy within the round of the refused one,
-    /// which was decided upon before it was refused, nor a new try after a change.
+    /// Whether a call is the agent's own second try after a refusal: neither a copy within the round of the refused
+    /// one, which was decided upon before it was refused, nor a new try after a change.
     fn insists(&self, call: &Occasion, mutations: u64) -> bool {
         let Occasion::Call(round) = *call else { return false };
         self.refused != 0 && self.mutations == mutations && (round.is_none() || round != self.round)
@@ -125,8 +125,8 @@ pub(crate) struct Judgement {
 }
 
 impl Ladder {
-    /// The level to give where the evidence asks for `raw`, whether this loop is new or was nudged before and goes on, and where it
-    /// began. `now` is the current event.
+    /// The level to give where the evidence asks for `raw`, whether this loop is new or was nudged before and goes on,
+    /// and where it began. `now` is the current event.
     fn give(
         &mut self,
         (identity, place): (Key, Place),

@@ -1,8 +1,8 @@
 //! Configurations that count as other detectors do, for hosts that depend on those: what `extends` names.
 //!
-//! Data, not code: each says in the words of the configuration what its detector counts, when, and what ends a count, as
-//! its source was read in November 2026. A level is what that detector does: it tells the agent (`nudge`), refuses the
-//! call (`block`), asks (`gate`) or ends the run (`halt`). `docs/migrating.md` says what differs.
+//! Data, not code: each says in the words of the configuration what its detector counts, when, and what ends a count,
+//! as its source was read in November 2026. A level is what that detector does: it tells the agent (`nudge`), refuses
+//! the call (`block`), asks (`gate`) or ends the run (`halt`). `docs/migrating.md` says what differs.
 
 use crate::model::Profile;
 

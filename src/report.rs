@@ -2,7 +2,7 @@
 
 use crate::model::{Evidence, Finding, Level, Recommendation, Report, ReportOption, Scope, Wasted};
 use crate::rules::{RULES, index_of};
-use crate::state::{FINDINGS_OF_ONE, Run, Whose, task_key};
+use crate::state::{FINDINGS_OF_ONE, Run, Whose, owner_key, task_key};
 use crate::text::markdown;
 use alloc::{format, string::String, string::ToString, vec::Vec};
 use core::fmt::Write as _;
@@ -107,7 +107,7 @@ pub(crate) fn markdown(scope: &Scope, run: Option<&Run>) -> String {
         }
     }
     // A part of a task works in the task's workflow.
-    let owner = lead.scope.parent_task.as_deref().or(lead.scope.task.as_deref()).map_or(0, task_key);
+    let owner = owner_key(lead.scope.task.as_deref(), lead.scope.parent_task.as_deref());
     let evidence = run.workflow.evidence(owner);
     if !evidence.is_empty() {
         text.push_str("\n**Loop Evidence**:\n\n");

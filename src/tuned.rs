@@ -56,8 +56,8 @@ tuned! {
     REWORDED_FROM = 10, tried [5, 15, 20];
     /// Of which so many twelfths are left where it names something more …
     REWORDED_PLUS = 8, tried [4, 6, 10, 12];
-    /// … and so many after an answer with hardly a new word, another action to no effect, an answer or another error, and a
-    /// new place.
+    /// … and so many after an answer with hardly a new word, another action to no effect, an answer or another error,
+    /// and a new place.
     CAME_STALE = 8, tried [5, 6, 10, 12];
     CAME_ACTED = 6, tried [4, 8, 10];
     CAME_TEXT = 4, tried [3, 5, 6, 7];

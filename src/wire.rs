@@ -2,8 +2,8 @@
 //!
 //! The message is a kind, then fields in any order: a number for the field, then its value. Texts are UTF-8 behind a
 //! length; arguments are tags with lengths and counts. Whatever is not said here (other kinds, labels, fields nobody
-//! knows, values out of range) travels as JSON text: [`Scratch::read`] answers `None` and the caller goes that way, which
-//! also finds the words for what is wrong. Both ways give the same event.
+//! knows, values out of range) travels as JSON text: [`Scratch::read`] answers `None` and the caller goes that way,
+//! which also finds the words for what is wrong. Both ways give the same event.
 //!
 //! The event is filled in where the last one of its kind was, so that a run of like events allocates nothing.
 

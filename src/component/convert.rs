@@ -83,7 +83,8 @@ impl From<model::Error> for wit::DetectorError {
 
 // -------------------------------------------------------------------------------------------------------- records
 
-/// Records whose fields have the same names on both sides: a field is as it was, or what is made of it. `try`: that may fail.
+/// Records whose fields have the same names on both sides: a field is as it was, or what is made of it. `try`: that may
+/// fail.
 macro_rules! records {
     ($($from:ident::$name:ident => $to:ident { $($field:ident $(: $made:expr)?),* $(,)? })*) => {
         $(impl From<$from::$name> for $to::$name {

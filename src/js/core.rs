@@ -112,7 +112,8 @@ impl Core {
     }
 }
 
-/// The way of every event: a buffer that JavaScript writes into, and numbers back. One serves all detectors of a module.
+/// The way of every event: a buffer that JavaScript writes into, and numbers back. One serves all detectors of a
+/// module.
 #[wasm_bindgen]
 #[derive(Debug, Default)]
 pub struct Door {

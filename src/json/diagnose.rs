@@ -13,8 +13,8 @@ use serde_json::{Map, Value};
 ///   `patterns.volatile`; JSON is reduced value by value;
 /// - `shape`: long outputs are nearly equal when it is: digits are masked as well. `null` for short outputs, and for
 ///   those that tell how far something is;
-/// - `heavy`: what the class of an error is made of, before what the error repeats of the call's arguments is taken out:
-///   digits, quotes, paths and case are masked, and only the first and last 800 bytes count.
+/// - `heavy`: what the class of an error is made of, before what the error repeats of the call's arguments is taken
+///   out: digits, quotes, paths and case are masked, and only the first and last 800 bytes count.
 ///
 /// `config` is a configuration document; blank text means the recommended one.
 ///
@@ -33,8 +33,8 @@ pub fn normalise(text: &str, config: &str) -> Result<String, Error> {
 }
 
 /// The settings in force for a tool, or, without one, for events that are about no tool, as JSON text: `enabled`,
-/// `polling`, `ignoreArgs`, `identityArgs`, and as `rules` every enabled rule with its thresholds, before a polling tool
-/// trebles them; as `config` the configuration without what is as by default, and with all that it extends.
+/// `polling`, `ignoreArgs`, `identityArgs`, and as `rules` every enabled rule with its thresholds, before a polling
+/// tool trebles them; as `config` the configuration without what is as by default, and with all that it extends.
 ///
 /// # Errors
 /// As [`detector`](super::detector).

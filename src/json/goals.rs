@@ -29,7 +29,8 @@ struct Moved<'a> {
     kept: Vec<&'a str>,
     added: Vec<&'a str>,
     left: Vec<&'a str>,
-    /// `none`, `more`, `less`, `other`: what is named; `refilled`: both are one template with something else in one place.
+    /// `none`, `more`, `less`, `other`: what is named; `refilled`: both are one template with something else in one
+    /// place.
     slot: &'static str,
     /// Whether both count as requests for one thing.
     shared: bool,

@@ -2,8 +2,8 @@
 //!
 //! One visitor takes the fields of every type, whatever comes first, and they are put together in the end. It answers
 //! `None` where it is not sure: for text that is wrong, and for half a surrogate pair. Then the text becomes a tree
-//! without halves of pairs, which is written down and read once more ([`event_of`]); if its fields make no event, that is what
-//! finds out which of them is wrong.
+//! without halves of pairs, which is written down and read once more ([`event_of`]); if its fields make no event, that
+//! is what finds out which of them is wrong.
 
 use super::{to_string, tree::Tree};
 use crate::model::{

@@ -1,7 +1,7 @@
 //! Values of JSON as serde reads them: what the derives of the model are compiled for, once each.
 //!
-//! `serde_json` reads structs from lists and enums from objects as well, which takes as much code again for every type of the
-//! model, and which no schema allows.
+//! `serde_json` reads structs from lists and enums from objects as well, which takes as much code again for every type
+//! of the model, and which no schema allows.
 
 use alloc::string::String;
 use core::{fmt, slice};
@@ -82,8 +82,8 @@ impl<'de> Deserializer<'de> for Tree<'de> {
         Value::Object(fields) => visit_fields(fields, visitor), visitor: deserialize_map();
     }
 
-    /// A struct's fields in its own order, as a list in which some may be absent: which of them an object has is found by code
-    /// that is here once, where a derive that is shown an object compares names for every struct anew.
+    /// A struct's fields in its own order, as a list in which some may be absent: which of them an object has is found
+    /// by code that is here once, where a derive that is shown an object compares names for every struct anew.
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         name: &'static str,
@@ -186,8 +186,8 @@ impl<'de> Struct<'de> {
 impl<'de> SeqAccess<'de> for &mut Struct<'de> {
     type Error = Error;
 
-    /// Once for a type, however many structs have a field of it. What is absent is nothing, if nothing can be there, and else
-    /// what it is by default; where it is nothing by default either, the derive ends with an error.
+    /// Once for a type, however many structs have a field of it. What is absent is nothing, if nothing can be there,
+    /// and else what it is by default; where it is nothing by default either, the derive ends with an error.
     #[inline(never)]
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Error> {
         match self.value() {

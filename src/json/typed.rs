@@ -2,7 +2,8 @@
 //!
 //! serde says what is wrong but not where. Instead of tracking the way down on every read (which would triple the code
 //! that reads the model), the place is looked for once something is wrong: a field whose absence changes the error is
-//! the one that it is about, or holds the one that it is about. What looks for it knows no type, so that it is here once.
+//! the one that it is about, or holds the one that it is about. What looks for it knows no type, so that it is here
+//! once.
 
 use crate::json::tree::Tree;
 use crate::model::{Error, ErrorCode};

@@ -1,7 +1,7 @@
 //! Values of the model as JSON text: what the derives are compiled for, once each.
 //!
-//! As `serde_json` writes it, byte for byte. Every piece of text is put by a function that is here once, where `serde_json`'s
-//! own are merged into the derives of every type.
+//! As `serde_json` writes it, byte for byte. Every piece of text is put by a function that is here once, where
+//! `serde_json`'s own are merged into the derives of every type.
 
 use alloc::string::String;
 use core::fmt::{Error, Write};

@@ -9,8 +9,8 @@ use crate::codec::codec;
 use crate::model::{Apart, Counted, Counter, Ends, HaltReason, Level, Outcome, Recommendation, Same, ToolResult};
 use crate::rules::streak::Streak;
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told};
-use crate::state::{Call, Onset, Ring, Sighting, Step, agent};
-use crate::text::{Key, Refusal, combine, key, mark, ordered, printable, salted};
+use crate::state::{Call, Onset, Ring, Sighting, Step, agent_of};
+use crate::text::{Key, Refusal, combine, key, mark, printable, salted, sorted};
 use alloc::{format, string::String, vec::Vec};
 
 /// Events looked back at: the most that any count can come to.
@@ -263,7 +263,7 @@ fn laps<'a>(longest: u32, seen: &[(Key, &'a Entry)]) -> Option<Count<'a>> {
         let laps = u32::try_from(matching / steps + 1).unwrap_or(u32::MAX);
         if matching >= steps && best.as_ref().is_none_or(|best| laps > best.count) {
             // Wherever in the lap it is.
-            let keys: Vec<Key> = ordered(lap.iter().map(|(key, _)| *key).collect());
+            let keys: Vec<Key> = sorted(lap.iter().map(|(key, _)| *key).collect());
             let counted = seen.iter().take(steps * laps as usize).map(|(_, entry)| *entry).collect();
             best = Some(Count { count: laps, key: combine("counter/lap", &keys), lap: period, seen: counted });
         }
@@ -280,7 +280,7 @@ fn in_rounds<'a, 'b>(seen: &'b [(Key, &'a Entry)]) -> impl Iterator<Item = &'b [
 /// nothing else.
 fn rounds<'a>(seen: &[(Key, &'a Entry)], once: bool) -> Option<Count<'a>> {
     let keys = |round: &[(Key, &Entry)]| {
-        let mut keys: Vec<Key> = ordered(round.iter().map(|(key, _)| *key).collect());
+        let mut keys: Vec<Key> = sorted(round.iter().map(|(key, _)| *key).collect());
         if once {
             keys.dedup();
         }
@@ -478,7 +478,7 @@ impl Rule for Counters {
                 let text = if words.is_empty() { 0 } else { mark(said) };
                 let entry = Entry {
                     kind: Kind::Message,
-                    agent: mark(agent(&event.context)),
+                    agent: mark(agent_of(&event.context)),
                     call: text,
                     number: state.events,
                     sighting: cx.here,

@@ -1,10 +1,10 @@
-//! Catches: a lap that is walked again and again with the same outcomes, by one agent whatever others do meanwhile, or by
-//! several together; one of more than ten steps also where a few of them are new.
-//! Must not catch: laps with another outcome in them, a single step that repeats (another rule's), work in which a
-//! new change was made: each takes one lap off. Laps of looks at what is awaited have more time.
-//! Idea: the periodic suffix of the sequence of (call, outcome, agent), and of each agent's own where there are several;
-//! a longer lap is a stretch in which hardly a step is new ([`long`]), and only told; so are steps in a row that were all made shortly
-//! before, whatever their order ([`row`]).
+//! Catches: a lap that is walked again and again with the same outcomes, by one agent whatever others do meanwhile, or
+//! by several together; one of more than ten steps also where a few of them are new. Must not catch: laps with another
+//! outcome in them, a single step that repeats (another rule's), work in which a new change was made: each takes one
+//! lap off. Laps of looks at what is awaited have more time. Idea: the periodic suffix of the sequence of (call,
+//! outcome, agent), and of each agent's own where there are several; a longer lap is a stretch in which hardly a step
+//! is new ([`long`]), and only told; so are steps in a row that were all made shortly before, whatever their order
+//! ([`row`]).
 
 mod long;
 mod row;
@@ -13,7 +13,7 @@ use crate::codec::{Codec, Reader, codec};
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::{Cx, Extra, Fact, Facts, Limits, Outlook, Rule, Signal, Told, View, only_told};
 use crate::state::{Call, Changes, Occurrence, Onset, Ring, Step};
-use crate::text::{Key, combine, mark, ordered, printable};
+use crate::text::{Key, combine, mark, printable, sorted};
 use alloc::{boxed::Box, format, vec::Vec};
 use long::Long;
 
@@ -205,7 +205,8 @@ impl Walk {
         same.furthest(Outlook::of_all(counting.map(|(_, laps, _)| view.told(view.limits, laps))))
     }
 
-    /// Every lap that is walked, the shortest first: its period, how often, what thresholds are multiplied by, where it began.
+    /// Every lap that is walked, the shortest first: its period, how often, what thresholds are multiplied by, where it
+    /// began.
     fn laps(&self) -> impl Iterator<Item = (u32, u32, u32, Onset)> {
         self.runs.iter().zip(2_u32..).filter_map(move |(run, period)| {
             let lap = self.several(run, period, Seen::symbol)?;
@@ -229,8 +230,8 @@ impl Walk {
         (run.length >= period && lap.clone().any(|seen| of(seen) != last)).then_some(lap)
     }
 
-    /// The same where only figures move, one lap less, and four steps to a lap at least: counters of moves, of visitors, of
-    /// what is left. Where somebody waits, that is what is waited for.
+    /// The same where only figures move, one lap less, and four steps to a lap at least: counters of moves, of
+    /// visitors, of what is left. Where somebody waits, that is what is waited for.
     fn counting(&self) -> impl Iterator<Item = (u32, u32, Onset)> {
         self.shapes.iter().zip(2_u32..).filter_map(move |(run, period)| {
             let mut lap = self.several(run, period, Seen::call)?;
@@ -286,10 +287,10 @@ impl Walk {
         };
         let lap: Vec<&Seen> = self.steps.iter().skip(self.steps.len().saturating_sub(period as usize)).collect();
         // Independent of where in the lap we are.
-        let symbols: Vec<Key> = ordered(lap.iter().map(|seen| symbol(seen)).collect());
+        let symbols: Vec<Key> = sorted(lap.iter().map(|seen| symbol(seen)).collect());
         let identity = combine("cycle", &symbols);
         // Whoever walked it.
-        let shown: Vec<Key> = ordered(lap.iter().map(|seen| seen.at.sighting().key).collect());
+        let shown: Vec<Key> = sorted(lap.iter().map(|seen| seen.at.sighting().key).collect());
         let shown = combine("cycle", &shown);
         let tool = printable(tool, 48);
         let message =

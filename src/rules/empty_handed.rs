@@ -1,21 +1,21 @@
-//! Catches, with a judge's help: one fresh attempt after another that comes to nothing: new code, another query, the next
-//! tool, and each time nothing found, another error, or only the agent's own words back.
-//! Must not catch: anything by itself. Outcomes, errors and novelty do not tell such a hunt from honest work, so the
-//! rule only asks, and what an outside judge answers counts. It must not ask often either: silent successes and changes
-//! say nothing, an error after a new change is what testing is for, the same call again is another rule's.
-//! Idea: people call a run stuck when effort goes on and nothing comes back; whether it is stuck they see from the goal,
-//! which a detector does not know and a judge does.
+//! Catches, with a judge's help: one fresh attempt after another that comes to nothing: new code, another query, the
+//! next tool, and each time nothing found, another error, or only the agent's own words back. Must not catch: anything
+//! by itself. Outcomes, errors and novelty do not tell such a hunt from honest work, so the rule only asks, and what an
+//! outside judge answers counts. It must not ask often either: silent successes and changes say nothing, an error after
+//! a new change is what testing is for, the same call again is another rule's. Idea: people call a run stuck when
+//! effort goes on and nothing comes back; whether it is stuck they see from the goal, which a detector does not know
+//! and a judge does.
 //!
-//! Points, over the latest attempts: 3 for one that found nothing or gave back what it was given, 2 for one that failed,
-//! 1 where it failed after a new change, or as an earlier one did (another rule counts those). Equal attempts count
-//! once, and of a parallel round the best one.
+//! Points, over the latest attempts: 3 for one that found nothing or gave back what it was given, 2 for one that
+//! failed, 1 where it failed after a new change, or as an earlier one did (another rule counts those). Equal attempts
+//! count once, and of a parallel round the best one.
 
 use crate::codec::codec;
 use crate::model::{Body, Evaluation, EvaluationVerdict, HaltReason, Level, Payloads, Recommendation, ToolResult};
 use crate::rules::streak::Streak;
 use crate::rules::task_loop::{Asked, WHICH, against, reasoning};
 use crate::rules::{Cx, Fact, Facts, Limits, More, Rule, Signal, Told};
-use crate::state::{Occurrence, Ring, Step, agent};
+use crate::state::{Occurrence, Ring, Step, agent_of};
 use crate::text::{Empty, Key, combine, printable, sort_few};
 use alloc::{format, string::String, vec::Vec};
 
@@ -316,7 +316,7 @@ impl Rule for EmptyHanded {
             Fact::Event(event) => {
                 let Body::Evaluation(evaluation) = &event.body else { return None };
                 // An answer that names no agent is to the latest question.
-                let named = event.context.agent.is_some().then(|| agent(&event.context));
+                let named = event.context.agent.is_some().then(|| agent_of(&event.context));
                 let asked = state.agents.iter_mut().filter(|known| known.question.is_some());
                 let asked = asked.filter(|known| named.is_none_or(|agent| known.agent == agent));
                 asked.max_by_key(|known| known.question.as_ref().map(|question| question.step))?.answer(evaluation, cx)

@@ -136,8 +136,8 @@ impl Rule for ExternalFailure {
             Fact::Step(step, _) => step.outcome == Outcome::Ok && !step.facts.failed,
             _ => false,
         };
-        // Whatever answered the agent ends the streak of its task, and so does what names the task and no agent; where no
-        // task is named, it ends that of all of the agent's tasks.
+        // Whatever answered the agent ends the streak of its task, and so does what names the task and no agent; where
+        // no task is named, it ends that of all of the agent's tasks.
         if alive {
             let ended = |streak: &Outage| match cx.task {
                 0 => streak.agent == cx.agent,

@@ -1,15 +1,15 @@
 //! Catches: answers that the harness turns away for the same reason again and again, so that nothing runs; the same
-//! spread over the run, where the agent always reacts in the same words and never in another way.
-//! Must not catch: one such slip, slips far apart that the agent answers differently; and never more than a nudge, because
-//! runs mostly recover by themselves.
-//! Idea: the commands were not executed, so repeating them is not the agent's loop; how it writes them is. A stock
-//! apology is no change of habit, and where every second call is turned away it stands for each of those.
+//! spread over the run, where the agent always reacts in the same words and never in another way. Must not catch: one
+//! such slip, slips far apart that the agent answers differently; and never more than a nudge, because runs mostly
+//! recover by themselves. Idea: the commands were not executed, so repeating them is not the agent's loop; how it
+//! writes them is. A stock apology is no change of habit, and where every second call is turned away it stands for each
+//! of those.
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told};
-use crate::state::{Ring, agent};
+use crate::state::{Ring, agent_of};
 use crate::text::{Goal, Key, combine, mistake};
 use crate::tuned;
 use alloc::format;
@@ -100,7 +100,7 @@ impl Rule for HarnessRejection {
             }
             Fact::Event(event) => {
                 let (_, message) = fact.spoken()?;
-                let speaker = agent(&event.context);
+                let speaker = agent_of(&event.context);
                 let known = state.agents.iter_mut().find(|known| known.agent == speaker)?;
                 if !known.habit.reacts(&message.text, cx) {
                     return None;

@@ -110,8 +110,8 @@ impl Limits {
         self
     }
 
-    /// Refuses thresholds that contradict each other, can never be reached or have no effect; `path` is where those of the
-    /// `user` stand.
+    /// Refuses thresholds that contradict each other, can never be reached or have no effect; `path` is where those of
+    /// the `user` stand.
     pub(crate) fn validate(&self, rule: &Description, user: &RuleConfig, path: &str) -> Result<(), Error> {
         let fail = |name: &str, value: u32, message| {
             Err(Error::new(ErrorCode::InvalidConfig, message).at(format!("{path}.{name}")).with(value))

@@ -106,8 +106,8 @@ pub(crate) fn counts_for_parent(rule: &str) -> bool {
     RULES.contains(&rule)
 }
 
-/// Whether forgetting `which` forgets `task`. A reset or an answer that names no task is about the run as a whole: what a
-/// human has cleared must not block again at once.
+/// Whether forgetting `which` forgets `task`. A reset or an answer that names no task is about the run as a whole: what
+/// a human has cleared must not block again at once.
 fn forgets(which: Key, task: Key) -> bool {
     which == 0 || which == task
 }
@@ -153,7 +153,8 @@ impl<'a> Payload<'a> {
         Self { call, named, to, goal: OnceCell::new(), words: OnceCell::new() }
     }
 
-    /// The words of the texts among its arguments, as [`word_hashes`] tells them: what an answer repeats of them is no news.
+    /// The words of the texts among its arguments, as [`word_hashes`] tells them: what an answer repeats of them is no
+    /// news.
     pub(crate) fn words(&self) -> &[u32] {
         self.words.get_or_init(|| {
             let mut words = Vec::with_capacity(WORDS);
@@ -474,8 +475,8 @@ impl Signal {
 /// Failures on one target from which it is no search through many.
 const ON_ONE: usize = 3;
 
-/// Whether all of these are on targets, and hardly any on one of them again: a search, or a batch. One that is `None` is
-/// neither, and a target of 0 none.
+/// Whether all of these are on targets, and hardly any on one of them again: a search, or a batch. One that is `None`
+/// is neither, and a target of 0 none.
 pub(crate) fn elsewhere(targets: impl Iterator<Item = Option<u32>> + Clone) -> bool {
     targets.clone().all(|own| {
         own.is_some_and(|own| own != 0 && targets.clone().filter(|other| *other == Some(own)).count() < ON_ONE)
@@ -518,14 +519,14 @@ pub(crate) trait Rule: Sized {
     const MAX_WINDOW: u32 = 0;
     /// Whether the evidence outlives a human's message and a completed task.
     const OUTLIVES_EVIDENCE: bool = false;
-    /// Whether its evidence is kept apart for each task that events name, as that of calls, texts and streams is. The others
-    /// keep tasks apart themselves, or are about the run.
+    /// Whether its evidence is kept apart for each task that events name, as that of calls, texts and streams is. The
+    /// others keep tasks apart themselves, or are about the run.
     const IN_LANE: bool = !Self::OUTLIVES_EVIDENCE;
     /// The facts that change the rule's mind or memory; it is not shown others.
     const SEES: Facts = Facts::ALL;
 
-    /// All that it says of a call that is about to run is in [`Self::ahead`], and nothing that the call changes is looked at
-    /// there: that is in [`Self::called`]. Then a `check` needs no copy of its memory.
+    /// All that it says of a call that is about to run is in [`Self::ahead`], and nothing that the call changes is
+    /// looked at there: that is in [`Self::called`]. Then a `check` needs no copy of its memory.
     const LOOKS_AHEAD: bool = false;
 
     /// The budget that is the rule's halt threshold.
@@ -550,14 +551,14 @@ pub(crate) trait Rule: Sized {
         if configured && Self::BUDGET.is_none() { 0 } else { u32::MAX }
     }
 
-    /// Takes any event at all in, for rules that see [`Facts::TICK`], and tells whether there may be something to be said of it:
-    /// only then they are shown it.
+    /// Takes any event at all in, for rules that see [`Facts::TICK`], and tells whether there may be something to be
+    /// said of it: only then they are shown it.
     fn tick(_state: &mut Self::State, _run: &RunView, _limits: &Limits) -> bool {
         true
     }
 
-    /// Whether a fact may be anything to it as it stands, told by a glance: most calls and steps are nothing to most rules, and
-    /// asking [`Self::observe`] costs more. A rule that [`Self::LOOKS_AHEAD`] heeds every call.
+    /// Whether a fact may be anything to it as it stands, told by a glance: most calls and steps are nothing to most
+    /// rules, and asking [`Self::observe`] costs more. A rule that [`Self::LOOKS_AHEAD`] heeds every call.
     fn heeds(_state: &Self::State, _fact: &Fact<'_>, _cx: &Cx<'_>) -> bool {
         true
     }
@@ -576,8 +577,8 @@ pub(crate) trait Rule: Sized {
     /// Drops what it keeps of tasks that are `gone`, where it keeps tasks apart itself.
     fn drop_tasks(_state: &mut Self::State, _gone: &dyn Fn(Key) -> bool) {}
 
-    /// Forgets what is kept about one task, which is done or in a human's hands; 0 is the task without a name, or none in
-    /// particular.
+    /// Forgets what is kept about one task, which is done or in a human's hands; 0 is the task without a name, or none
+    /// in particular.
     fn forget_task(state: &mut Self::State, task: Key) {
         Self::drop_tasks(state, &|own| forgets(task, own));
     }
@@ -687,8 +688,8 @@ fn ask<R: Rule>(state: &mut R::State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Si
     }
 }
 
-/// Once in the program: a signal is large, and there are many places where one may be raised. It is moved out of where it was
-/// made only here.
+/// Once in the program: a signal is large, and there are many places where one may be raised. It is moved out of where
+/// it was made only here.
 #[inline(never)]
 fn raise(raised: &mut Vec<Raised>, index: usize, signal: Option<Signal>) {
     raised.extend(signal.map(|signal| (index, signal)));
@@ -761,8 +762,8 @@ macro_rules! registry {
         impl States {
             /// Shows a fact to every enabled rule that wants it and collects what they raise. `cx` is the fact's
             /// surroundings with any limits. Which rules want a kind of fact is known when this is compiled. Where the
-            /// lane at hand is another task's (`apart`), the rules that keep evidence in it are not shown the fact. `before`
-            /// is what this is a copy of [for a call](Self::before_call).
+            /// lane at hand is another task's (`apart`), the rules that keep evidence in it are not shown the fact.
+            /// `before` is what this is a copy of [for a call](Self::before_call).
             pub(crate) fn observe<'a>(
                 &mut self,
                 before: Option<&Self>,
@@ -842,8 +843,8 @@ macro_rules! registry {
                 says
             }
 
-            /// A copy to judge a call on: a rule that sees none has nothing to compare one with, and one that looks ahead is
-            /// asked about its own memory.
+            /// A copy to judge a call on: a rule that sees none has nothing to compare one with, and one that looks
+            /// ahead is asked about its own memory.
             pub(crate) fn before_call(&self) -> Self {
                 self.copied(false)
             }

@@ -1,19 +1,18 @@
 //! Catches: an agent that says the same again and again: without any result in between, or the same long text around
-//! its work.
-//! Must not catch: short remarks around work ("Let me look."), answers that differ in more than a counter, an agent that
-//! hands out work in the same words while the others have news, "Waiting." after each piece of news that the host tells, the
-//! same answer to a heartbeat every few minutes.
-//! Idea: a text that comes again although nothing came in between cannot have been an answer to anything new.
+//! its work. Must not catch: short remarks around work ("Let me look."), answers that differ in more than a counter, an
+//! agent that hands out work in the same words while the others have news, "Waiting." after each piece of news that the
+//! host tells, the same answer to a heartbeat every few minutes. Idea: a text that comes again although nothing came in
+//! between cannot have been an answer to anything new.
 //!
-//! Without a result or another agent's news between, every time counts. With work between only long texts count, however
-//! far apart they are: the fourth time, after it was told, is refused; the sixth where the work between has brought something
-//! new at least every other time.
+//! Without a result or another agent's news between, every time counts. With work between only long texts count,
+//! however far apart they are: the fourth time, after it was told, is refused; the sixth where the work between has
+//! brought something new at least every other time.
 
 use crate::codec::codec;
 use crate::model::{Channel, HaltReason, Recommendation};
 use crate::rules::news::{Heard, rests};
 use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Rule, Signal, Told, View, only_told};
-use crate::state::{Latest, Onset, Ring, Sighting, agent};
+use crate::state::{Latest, Onset, Ring, Sighting, agent_of};
 use crate::text::{Key, combine, said};
 use alloc::{boxed::Box, format};
 
@@ -132,7 +131,7 @@ impl Rule for Monologue {
         }
         let (event, message) = fact.spoken()?;
         let said = said(&message.text, cx.salt)?;
-        let agent = agent(&event.context);
+        let agent = agent_of(&event.context);
         let channel = match message.channel.unwrap_or_default() {
             Channel::Text => 0,
             Channel::Reasoning => 1,

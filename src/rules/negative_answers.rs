@@ -1,8 +1,8 @@
-//! Catches: a tool asked one thing after another that finds nothing nearly every time.
-//! Must not catch: two or three empty searches on the way, one question put to one document after the other, commands whose success is silent, a check after each change,
-//! a mailbox that is still empty.
-//! Idea: an empty answer is a fact about the world, and agents read it as an invitation to try again. Three that deny one
-//! and the same thing, by its name, say as much as five about anything.
+//! Catches: a tool asked one thing after another that finds nothing nearly every time. Must not catch: two or three
+//! empty searches on the way, one question put to one document after the other, commands whose success is silent, a
+//! check after each change, a mailbox that is still empty. Idea: an empty answer is a fact about the world, and agents
+//! read it as an invitation to try again. Three that deny one and the same thing, by its name, say as much as five
+//! about anything.
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
@@ -70,8 +70,9 @@ pub(crate) struct Answer {
 }
 codec!(struct Answer { no, round, mutations, seen });
 
-/// A negative answer in four bytes, 0 for any other: the lowest bit, then whether it was refused rather than empty, whether only
-/// figures tell the call from the one of its kind before it, 14 bits of the call, and 15 of what it acted upon; 0 for nothing.
+/// A negative answer in four bytes, 0 for any other: the lowest bit, then whether it was refused rather than empty,
+/// whether only figures tell the call from the one of its kind before it, 14 bits of the call, and 15 of what it acted
+/// upon; 0 for nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct No(u32);
 codec!(struct No(_));

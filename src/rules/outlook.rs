@@ -1,8 +1,8 @@
 //! Where a rule stands: what it holds of the thing that is furthest up its ladder, and what comes next for that.
 //!
-//! Thresholds are not the same for everything that a rule looks at: waiting is given more, a tool has its own, and what is only
-//! told never comes to a block. What is said here has to be what [`Rule::observe`](super::Rule::observe) then does;
-//! `tests/it/status.rs` holds the two against each other.
+//! Thresholds are not the same for everything that a rule looks at: waiting is given more, a tool has its own, and what
+//! is only told never comes to a block. What is said here has to be what [`Rule::observe`](super::Rule::observe) then
+//! does; `tests/it/status.rs` holds the two against each other.
 
 use crate::model::{Config, Level};
 use crate::rules::Limits;

@@ -1,16 +1,16 @@
-//! Catches: a task that goes back and forth between a few phases: the same two to five transitions twice in full, or a walk
-//! that turns round on itself and comes back the same way, one transition before its second lap is full.
-//! Must not catch: one rework (there, back, there and on), a walk through more phases than `cycleDetectionLength`,
-//! retries of one phase, a workflow that is started over.
-//! Idea: the cycle detection of the document about loop prevention. Its palindromes fit none of its examples and would
-//! refuse the first honest rework; what its examples have in common is a lap that is walked twice.
+//! Catches: a task that goes back and forth between a few phases: the same two to five transitions twice in full, or a
+//! walk that turns round on itself and comes back the same way, one transition before its second lap is full. Must not
+//! catch: one rework (there, back, there and on), a walk through more phases than `cycleDetectionLength`, retries of
+//! one phase, a workflow that is started over. Idea: the cycle detection of the document about loop prevention. Its
+//! palindromes fit none of its examples and would refuse the first honest rework; what its examples have in common is a
+//! lap that is walked twice.
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Metrics, PhaseStanding, Recommendation};
 use crate::rules::phases::{left, name_fits, phase_key, phase_name, refused, transition};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, TASK_NAME, TASKS, Told, task_name};
 use crate::state::{Flow, KEY_BYTES, Onset, Ring, Sighting, Whose};
-use crate::text::{Key, combine, key, ordered};
+use crate::text::{Key, combine, key, sorted};
 use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
 
 /// Phases kept of a walk: those of its latest ten transitions.
@@ -68,7 +68,7 @@ impl Walk {
                 return None;
             }
             let lap: Vec<Key> = self.phases.iter().rev().take(period).map(|entered| entered.phase).collect();
-            let mut phases = ordered(lap.clone());
+            let mut phases = sorted(lap.clone());
             phases.dedup();
             let full = same > period || turns_round(&lap);
             (full && phases.len() <= distinct).then_some((period, period + same))

@@ -5,8 +5,8 @@
 //! the same has happened and counts. Counts are per task of a run; a reset of the task, and a human's `continue`, clear
 //! them, so that what a human has cleared does not block again at once.
 //!
-//! A phase that is entered from itself is retried: a visit, and no transition. The document's first example counts its five
-//! retries of `test` as visits and as nothing else, and its transitions are pairs of two phases.
+//! A phase that is entered from itself is retried: a visit, and no transition. The document's first example counts its
+//! five retries of `test` as visits and as nothing else, and its transitions are pairs of two phases.
 
 use crate::codec::codec;
 use crate::model::{Body, Error, ErrorCode, Level, Phases, Recommendation, Transition};

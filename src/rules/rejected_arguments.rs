@@ -1,5 +1,5 @@
-//! Catches: calls that a tool turns away for their arguments, or that name a tool which does not exist, again and again.
-//! Must not catch: one slip and its correction, errors of the program that a tool runs, refusals by a person.
+//! Catches: calls that a tool turns away for their arguments, or that name a tool which does not exist, again and
+//! again. Must not catch: one slip and its correction, errors of the program that a tool runs, refusals by a person.
 //! Idea: a call that never got as far as doing something teaches nothing about the task, only how to call; whoever
 //! misses that twice is guessing. Measured on recorded runs: of the loops people mark, the largest family.
 
@@ -14,7 +14,8 @@ use alloc::format;
 
 /// Steps of the run looked back at for rejections by several tools.
 const STEPS: u64 = 12;
-/// Rejections that are worth one where each is about something that none before it was: what it names is mended, one after the other.
+/// Rejections that are worth one where each is about something that none before it was: what it names is mended, one
+/// after the other.
 const MENDED: u32 = 6;
 
 windows!(RejectedArguments = REJECTED_ARGUMENTS of Outing, Latest);
@@ -124,8 +125,8 @@ impl Window<Outing> {
         rejected.filter(move |(_, rejected)| rejected.kind == kind)
     }
 
-    /// How many calls were turned away, and whether that is only told: what servers answer for ever new targets in the words of a
-    /// host is a search.
+    /// How many calls were turned away, and whether that is only told: what servers answer for ever new targets in the
+    /// words of a host is a search.
     fn rejections(&self, kind: Kind) -> (u32, bool) {
         let same = self.same(kind);
         let told = elsewhere(same.clone().map(|(call, rejected)| (!rejected.by_host).then_some(call.target)));
@@ -170,8 +171,8 @@ impl Window<Outing> {
     }
 }
 
-/// Rejections by several tools in turn, and whether that is only told: two of them weigh as one of a single tool, from the ninth
-/// on each weighs whole.
+/// Rejections by several tools in turn, and whether that is only told: two of them weigh as one of a single tool, from
+/// the ninth on each weighs whole.
 fn by_several(latest: &Latest) -> Option<(u32, bool)> {
     let times = u32::try_from(latest.len()).unwrap_or(u32::MAX);
     let first = latest.iter().next()?;

@@ -4,21 +4,28 @@
 //! Idea: a repeat is (same call and same outcome), counted with weights; only something new is progress. Weights
 //! and thresholds were measured on recorded runs, see the README.
 //!
-//! Points: 3 for a repeat right after the last one, 2 with other steps between, 1 with a new mutation between (0 if
-//! the call succeeds: a check that keeps passing). One less when the outcomes are equal only after masking; at most
-//! 1 after a minute's wait, or ten seconds' of what is waited for (2 after five), or five seconds' where the answer says to wait (2 before that), or
-//! two seconds' or a sleep's where waiting ends what failed, or after a pause of what is waited for, or when long outcomes differ in
-//! digits alone. The
-//! same where an answer of some words differs in few of them, and in figures only that have risen and fallen, which is told
-//! and never refused. Keys and gestures that are only acknowledged give 1, and half of what they gave goes with something new seen
-//! in between: a look tells what came of them. A changed outcome halves the points, or takes all where something was waited for, and is never told of itself. Where the agent does something that it has not done before between two of them (the next
-//! row opened, and the same key pressed to close it), a call that works may be a part of every piece of work: that is told as
-//! well, and never refused. Nor are looks refused that come a minute apart, at what tells that it is still under way.
+//! Points, of which the least counts ([`Entry::worth`]):
+//! - 3 for a repeat right after the last one, 2 with other steps between, 1 with a new mutation between (0 if the call
+//!   succeeds: a check that keeps passing); one less when the outcomes are equal only after masking, and at most 1 when
+//!   long ones differ in digits alone.
+//! - By the clock ([`Entry::most_by_clock`]) at most 1 after a minute's wait, or ten seconds' of what is waited for (2
+//!   after five), or five seconds' where the answer says to wait (2 before that).
+//! - At most 1 after two seconds' wait or a sleep where waiting ends what failed, or after a pause of what is waited for
+//!   ([`Entry::was_waited_for`]).
+//! - 1 where an answer of some words differs in few of them, and in figures only that have risen and fallen: that is
+//!   told and never refused.
+//! - Keys and gestures that are only acknowledged give 1, and half of what they gave goes with something new seen in
+//!   between: a look tells what came of them.
+//!
+//! A changed outcome halves the points, or takes all where something was waited for, and is never told of itself. Where
+//! the agent does something that it has not done before between two of them (the next row opened, and the same key
+//! pressed to close it), a call that works may be a part of every piece of work: that is told as well, and never
+//! refused. Nor are looks refused that come a minute apart, at what tells that it is still under way.
 
 use crate::codec::{Codec, Reader, codec};
 use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
 use crate::rules::{Cx, Extra, Fact, Facts, Limits, Outlook, Rule, Signal, Told, View, outcome_words};
-use crate::state::{Call, Latest, Marked, Onset, Packed, Ring, Step, Time, short_mark};
+use crate::state::{Call, Latest, Marked, Onset, Packed, Ring, Step, Time, WAITED, short_mark};
 use crate::text::{
     self, Asks, Empty, Key, OutcomeFacts, Sketch, combine, ends, mark, may_change, number, printable, transient,
 };
@@ -32,9 +39,7 @@ const MOVING: usize = 8;
 const ADJACENT: u32 = 3;
 /// Milliseconds between two occurrences from which they count as waiting.
 const PATIENT: i64 = 60_000;
-/// The same where the answer says to wait, or the tool is there to be asked again: longer than most turns take.
-const PAUSE: i64 = 20_000;
-/// The same where waiting may end what failed.
+/// The same where waiting may end what failed, beside [`WAITED`] for what is waited for.
 const HELD: u32 = 2_000;
 /// Bytes of an answer from which it is a page of its own.
 const PAGE: usize = 200;
@@ -92,8 +97,8 @@ codec!(struct Entry {
     call, agent, points, times, marks, came, index, mutations, at, gap, round, onset, sightings,
 });
 
-/// Points of a call, those of them that repeats gave between which the agent did something new, and how often another outcome
-/// came in between.
+/// Points of a call, those of them that repeats gave between which the agent did something new, and how often another
+/// outcome came in between.
 #[derive(Clone, Copy, Debug, Default)]
 struct Points {
     all: u32,
@@ -147,15 +152,24 @@ impl Codec for Marks {
     }
 }
 
-/// What came of it, in one byte: the place of its outcome in [`Outcome::ALL`], whether it failed, whether waiting is expected
-/// of the call, so that thresholds are trebled, whether the call is about something that can be told, or changes something: a
-/// thought written down is neither; and whether it opened a page.
+/// What came of it, in one byte: the place of its outcome in [`Outcome::ALL`], whether it failed, whether waiting is
+/// expected of the call, so that thresholds are trebled, whether the call is about something that can be told, or
+/// changes something: a thought written down is neither; and whether it opened a page.
 #[derive(Clone, Copy, Debug)]
 struct Came(u8);
 codec!(struct Came(_));
 
 impl Came {
-    /// `alone` tells that nothing else was done since the same call was made, and `waited` that this was a minute ago: that is a watch.
+    const PATIENT: u8 = 1;
+    const FAILED: u8 = 2;
+    /// How far up the outcome stands, in three bits.
+    const OUTCOME: u32 = 2;
+    const WORK: u8 = 32;
+    const PAGE: u8 = 64;
+    const MOVES: u8 = 128;
+
+    /// `alone` tells that nothing else was done since the same call was made, and `waited` that this was a minute ago:
+    /// that is a watch.
     fn of(step: &Step, call: &Call, result: Option<&ToolResult>, alone: bool, waited: bool) -> Self {
         let failed = step.facts.failed;
         let page = !call.mutates && call.target.is_some() && result.is_some_and(|result| result.output.len() >= PAGE);
@@ -167,37 +181,40 @@ impl Came {
         };
         let patient = call.polling || step.facts.waiting || waits;
         let work = call.mutates || call.target.is_some() || matches!(call.asks, Asks::Search | Asks::Record);
-        let flags = u8::from(page) << 6 | u8::from(work) << 5 | u8::from(failed) << 1 | u8::from(patient);
-        Self((step.outcome as u8) << 2 | flags)
+        let flag = |holds: bool, flag: u8| if holds { flag } else { 0 };
+        let flags = flag(page, Self::PAGE) | flag(work, Self::WORK) | flag(failed, Self::FAILED);
+        Self((step.outcome as u8) << Self::OUTCOME | flags | flag(patient, Self::PATIENT))
     }
 
     fn outcome(self) -> Outcome {
-        Outcome::ALL.get(usize::from(self.0 >> 2 & 7)).copied().unwrap_or_default()
+        Outcome::ALL.get(usize::from(self.0 >> Self::OUTCOME & 7)).copied().unwrap_or_default()
     }
 
     const fn failed(self) -> bool {
-        self.0 & 2 != 0
+        self.0 & Self::FAILED != 0
     }
 
     const fn patient(self) -> bool {
-        self.0 & 1 != 0
+        self.0 & Self::PATIENT != 0
     }
 
     /// Whether its answers have been seen to move while nothing was done: then one that stands is waited for.
     const fn moves(self) -> bool {
-        self.0 & 128 != 0
+        self.0 & Self::MOVES != 0
     }
 
     const fn note_moves(&mut self, moves: bool) {
-        self.0 |= (moves as u8) << 7;
+        if moves {
+            self.0 |= Self::MOVES;
+        }
     }
 
     const fn work(self) -> bool {
-        self.0 & 32 != 0
+        self.0 & Self::WORK != 0
     }
 
     const fn page(self) -> bool {
-        self.0 & 64 != 0
+        self.0 & Self::PAGE != 0
     }
 }
 
@@ -245,8 +262,8 @@ impl Entry {
         !step.facts.failed && step.previous > self.index && entries.iter().any(|other| new(&other))
     }
 
-    /// Whether something new was seen since the latest occurrence: what was called in one round with it was called before it was
-    /// answered.
+    /// Whether something new was seen since the latest occurrence: what was called in one round with it was called
+    /// before it was answered.
     fn sees_news(&self, step: &Step) -> bool {
         let at_once = self.round != 0 && step.news_round == short_mark(self.round);
         step.news > self.index && !at_once && !step.facts.failed
@@ -271,12 +288,10 @@ impl Entry {
         if !light && !exact && !near {
             return None;
         }
-        // Who waits between two looks at something else waits for what he looks at.
-        if step.idles && !facts.failed && step.previous > self.index {
-            return Some(0);
-        }
+        let between = step.previous > self.index && !facts.failed;
         let lasted = step.at.zip(step.onset.at.get()).map_or(0, |(now, called)| now.saturating_sub(called));
-        if self.came.patient() && !facts.failed && step.previous > self.index && lasted >= PAUSE {
+        // Who waits between two looks at something else waits for what he looks at.
+        if between && (step.idles || self.came.patient() && lasted >= WAITED) {
             return Some(0);
         }
         let mut points = if step.mutations_before() > self.mutations {
@@ -291,53 +306,54 @@ impl Entry {
         if !exact {
             points = if light { points.saturating_sub(1) } else { points.min(1) };
         }
+        let most = if self.was_waited_for(step, call, result) { 1 } else { ADJACENT };
+        Some(points.min(most).min(self.most_by_clock(step, call)))
+    }
+
+    /// The most that an occurrence is worth so long after the one before.
+    fn most_by_clock(&self, step: &Step, call: &Call) -> u32 {
+        let facts = &step.facts;
         let says_wait = facts.waiting && !facts.failed;
-        if says_wait {
-            points = points.min(2);
+        let most = if says_wait { 2 } else { ADJACENT };
+        let Some((last, now)) = self.at.zip(step.at) else { return most };
+        let waited = now.saturating_sub(last);
+        // What is looked at beside it gets on meanwhile.
+        if waited >= PATIENT && step.news > self.index && !call.mutates {
+            return 0;
         }
-        if let (Some(last), Some(now)) = (self.at.get(), step.at) {
-            let waited = now.saturating_sub(last);
-            // What is looked at beside it gets on meanwhile.
-            if waited >= PATIENT && step.news > self.index && !call.mutates {
-                return Some(0);
-            }
-            // Who only looks, and does nothing else for longer than a turn takes, waits for something.
-            let asks = matches!(call.asks, Asks::Search | Asks::Prose);
-            let looks = !call.mutates && !asks && !facts.negative && step.previous == self.index;
-            let (long, short) = match () {
-                () if says_wait => (PAUSE / 4, PAUSE / 4),
-                () if self.came.patient() => (PAUSE / 2, PAUSE / 4),
-                () if looks => (PAUSE, PAUSE / 2),
-                () => (PATIENT, PATIENT),
-            };
-            if waited >= long {
-                points = points.min(1);
-            } else if waited >= short {
-                points = points.min(2);
-            }
+        // Who only looks, and does nothing else for longer than a turn takes, waits for something.
+        let asks = matches!(call.asks, Asks::Search | Asks::Prose);
+        let looks = !call.mutates && !asks && !facts.negative && step.previous == self.index;
+        let (long, short) = match () {
+            () if says_wait => (WAITED / 4, WAITED / 4),
+            () if self.came.patient() => (WAITED / 2, WAITED / 4),
+            () if looks => (WAITED, WAITED / 2),
+            () => (PATIENT, PATIENT),
+        };
+        match () {
+            () if waited >= long => 1,
+            () if waited >= short => 2,
+            () => most,
         }
+    }
+
+    /// Whether it comes after a wait for what it tells: a pause or a sleep, or a wait that is longer than the one
+    /// before.
+    fn was_waited_for(&self, step: &Step, call: &Call, result: Option<&ToolResult>) -> bool {
+        let facts = &step.facts;
         let excused =
-            if facts.failed { step.is_waited_out() } else { says_wait || self.came.patient() || step.watches() };
+            if facts.failed { step.is_waited_out() } else { facts.waiting || self.came.patient() || step.watches() };
         if step.paused() && !call.mutates && excused {
-            points = points.min(1);
+            return true;
         }
-        // Waiting is what load and a network ask for, and longer each time where it is short. Who only looks, and does nothing
-        // else, waits by the clock as well.
+        let Some(result) = result else { return false };
+        // Waiting is what load and a network ask for, and longer each time where it is short. Who only looks, and does
+        // nothing else, waits by the clock as well.
         let gap = self.gap(step);
-        let brief = facts.failed || result.is_some_and(|result| result.output.len() < PAGE);
+        let brief = facts.failed || result.output.len() < PAGE;
         let held = step.slept || gap >= HELD && step.previous == self.index && !call.mutates;
-        if brief && held && result.is_some_and(|result| step.transient(result)) {
-            points = points.min(1);
-        }
-        if facts.failed
-            && self.gap > 0
-            && gap >= GROWING
-            && u64::from(gap) * 2 >= u64::from(self.gap) * 3
-            && result.is_some_and(transient)
-        {
-            points = points.min(1);
-        }
-        Some(points)
+        let grows = self.gap > 0 && gap >= GROWING && u64::from(gap) * 2 >= u64::from(self.gap) * 3;
+        brief && held && step.transient(result) || facts.failed && grows && transient(result)
     }
 
     fn gap(&self, step: &Step) -> u32 {
@@ -356,10 +372,10 @@ impl Entry {
         known.map_or(0, |known| known.loose)
     }
 
-    /// Whether another answer is the one before, but for a small part that moves; what it is made of is kept. One that was
-    /// waited for, or that tells to wait, may say little more each time.
+    /// Whether another answer is the one before, but for a small part that moves; what it is made of is kept. One that
+    /// was waited for, or that tells to wait, may say little more each time.
     fn moves_a_part(&mut self, step: &Step, result: &ToolResult, moving: &mut Option<Box<Ring<Moving>>>) -> bool {
-        let waited = self.at.zip(step.at).is_some_and(|(last, now)| now.saturating_sub(last) >= PAUSE);
+        let waited = self.at.zip(step.at).is_some_and(|(last, now)| now.saturating_sub(last) >= WAITED);
         let whole = self.whole();
         let known = moving.as_mut().and_then(|moving| moving.take(|known| known.call == whole));
         if waited || step.mutations_before() != self.mutations || step.facts.failed || step.facts.waiting {
@@ -375,7 +391,40 @@ impl Entry {
         little
     }
 
-    /// `worth` is what the occurrence is, where its outcome is the one before, and `busy` whether something new lies between.
+    /// Takes in a further occurrence, and tells whether its outcome is another one. A custom event has no `result`.
+    fn recurs(
+        &mut self,
+        step: &Step,
+        call: &Call,
+        result: Option<&ToolResult>,
+        entries: &Packed<Self>,
+        moving: &mut Option<Box<Ring<Moving>>>,
+    ) -> bool {
+        let worth = self.worth(step, call, result).or_else(|| {
+            // A page that is turned keeps all but its heading: `no-effect` tells whether a view moved.
+            let result = result.filter(|_| !call.asks.shows())?;
+            let little = self.moves_a_part(step, result, moving);
+            // What was done in between for the first time is what other figures come of.
+            let stands = |other: &Self| !moving.iter().any(|all| all.iter().any(|known| known.call == other.whole()));
+            (little && !self.new_between(step, entries, &stands)).then_some(1)
+        });
+        let pictured = step.previous > self.index && call.asks == Asks::Picture && result.is_some_and(unseen);
+        let (seen, steered) = (self.sees_news(step), steers(call, result));
+        // What is done in the same words is no repetition where each time brings something new.
+        let differs = call.quiet != Empty::Nothing && Marks::of(&step.facts).exact != self.marks.exact;
+        let gets_on = seen && (differs || steered || acts(call, result));
+        let full = result.is_some_and(|result| step.leaves_more(result));
+        let nothing = pictured || gets_on || full || step.fewer || self.leads_on(step, call, entries);
+        let busy = result.is_some() && worth.is_some() && self.new_between(step, entries, &|other| other.came.work());
+        if seen && steered {
+            self.points.all /= 2;
+        }
+        self.again(step, call, result, worth.map(|points| if nothing { 0 } else { points }), busy);
+        worth.is_none()
+    }
+
+    /// `worth` is what the occurrence is, where its outcome is the one before, and `busy` whether something new lies
+    /// between.
     fn again(&mut self, step: &Step, call: &Call, result: Option<&ToolResult>, worth: Option<u32>, busy: bool) {
         // Answers in which figures move while nothing is done for a while have been seen to move.
         let figures =
@@ -418,8 +467,8 @@ impl Entry {
         if self.came.patient() || self.came.moves() { 3 } else { 1 }
     }
 
-    /// Whether it is only told: what has come to a block has done so by answers with a moving part, `loose` of its points, or
-    /// by repeats between which the agent did something new; or somebody waits by the minute.
+    /// Whether it is only told: what has come to a block has done so by answers with a moving part, `loose` of its
+    /// points, or by repeats between which the agent did something new; or somebody waits by the minute.
     fn is_told(&self, loose: u32, limits: &Limits) -> bool {
         // A look a minute at what tells that it is still under way is what waiting is.
         if self.came.patient() && !self.came.failed() && i64::from(self.gap) >= PATIENT {
@@ -498,8 +547,8 @@ impl Entry {
     }
 }
 
-/// Whether a call acts rather than asks: what it answers is an acknowledgement, and equal for one thing after the other.
-/// Who has ended his work ends it once.
+/// Whether a call acts rather than asks: what it answers is an acknowledgement, and equal for one thing after the
+/// other. Who has ended his work ends it once.
 fn acts(call: &Call, result: Option<&ToolResult>) -> bool {
     let acknowledges = || match call.quiet {
         Empty::Nothing => false,
@@ -562,32 +611,7 @@ impl Rule for RepeatedCall {
                     // The copies of a call within one round are one decision of the agent.
                     Some(entry) if entry.round != 0 && Some(entry.round) == call.round => entry,
                     Some(mut entry) => {
-                        let worth = entry.worth(step, call, result).or_else(|| {
-                            // A page that is turned keeps all but its heading: `no-effect` tells whether a view moved.
-                            let result = result.filter(|_| !call.asks.shows());
-                            let another = result.filter(|result| entry.moves_a_part(step, result, moving));
-                            // What was done in between for the first time is what other figures come of.
-                            let moves = |other: &Entry| {
-                                moving.iter().any(|all| all.iter().any(|known| known.call == other.whole()))
-                            };
-                            another.filter(|_| !entry.new_between(step, entries, &|other| !moves(other))).map(|_| 1)
-                        });
-                        let nothing = entry.leads_on(step, call, entries)
-                            || step.previous > entry.index && call.asks == Asks::Picture && result.is_some_and(unseen);
-                        let worth = worth.map(|points| if nothing { 0 } else { points });
-                        let busy =
-                            !custom && worth.is_some() && entry.new_between(step, entries, &|other| other.came.work());
-                        // What is done in the same words is no repetition where each time brings something new.
-                        let moves = call.quiet != Empty::Nothing && Marks::of(&step.facts).exact != entry.marks.exact;
-                        let (seen, steered) = (entry.sees_news(step), steers(call, result));
-                        let gets_on = seen && (moves || steered || acts(call, result));
-                        if seen && steered {
-                            entry.points.all /= 2;
-                        }
-                        let full = result.is_some_and(|result| step.leaves_more(result));
-                        let worth = worth.map(|points| if gets_on || full || step.fewer { 0 } else { points });
-                        is_another = worth.is_none();
-                        entry.again(step, call, result, worth, busy);
+                        is_another = entry.recurs(step, call, result, entries, moving);
                         entry
                     }
                     None => Entry::first(step, call, result),

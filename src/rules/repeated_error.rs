@@ -14,8 +14,8 @@ use alloc::format;
 
 const EVIDENCE: usize = 5;
 /// What an ordinary error weighs; one that came again unchanged after a new change weighs half, as one does that names
-/// something else after the tool has worked, and one that was waited for as such errors ask a third; nothing where it was waited out
-/// ([`Step::is_waited_out`]), for which `repeated-call` has patience and an end.
+/// something else after the tool has worked, and one that was waited for as such errors ask a third; nothing where it
+/// was waited out ([`Step::is_waited_out`]), for which `repeated-call` has patience and an end.
 const WHOLE: u8 = 6;
 const HALF: u8 = 3;
 const THIRD: u8 = 2;
@@ -228,7 +228,8 @@ impl Window<Outing> {
             }
             // It is there to be made again, or told to wait.
             Some(before) if before.call == key && (facts.waiting || call.is_some_and(|call| call.polling)) => THIRD,
-            // Waiting before the same try again is what load and a network ask for, and nothing else does. Some count their tries.
+            // Waiting before the same try again is what load and a network ask for, and nothing else does. Some count
+            // their tries.
             Some(before)
                 if ((before.call == key || target != 0 && before.target == target)
                     && (by_clock >= if mutates || hasty { PAUSE } else { glance }

@@ -1,4 +1,5 @@
-//! The budgets of a run as a whole: iterations and event time. A rule is a row; nothing is found unless its budget is set.
+//! The budgets of a run as a whole: iterations and event time. A rule is a row; nothing is found unless its budget is
+//! set.
 
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::{Budget, Cx, Fact, Facts, Limits, Rule, RunView, Signal, Told};

@@ -218,8 +218,8 @@ impl Settings {
     }
 }
 
-/// Rules that an order raises the thresholds of: by how much for each time that something is to be done again, and for each
-/// thing that is to be gone through. What is done to one thing again is no sweep.
+/// Rules that an order raises the thresholds of: by how much for each time that something is to be done again, and for
+/// each thing that is to be gone through. What is done to one thing again is no sweep.
 const ORDERED: [(&str, u32, u32); 11] = [
     ("cycle", 1, 0),
     ("failing-target", 0, 1),

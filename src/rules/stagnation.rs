@@ -1,11 +1,11 @@
-//! Catches: a kind of call that comes to the same again and again while figures and names in it move and other things are done
-//! in between: a pod deleted under ever other names, a job started with other sizes that dies on the same row, a page that comes back
-//! with another advertisement; one figure that is got in ever other ways; and a while in which nothing is called that was not called before with the same answer.
-//! Must not catch: one thing after the other of a list, waiting, an answer that tells how far something is, a check after each
-//! change that finds other things, what a user asks for again.
-//! Idea: what was done in between excuses a repetition only if it brought news. A call is known without its figures
-//! ([`frame`](crate::text::frame)), its outcome by the trouble at its root or by most of its words. Of runs that reached their goal
-//! hardly one sees a kind of call come to the same trouble for the fourth time.
+//! Catches: a kind of call that comes to the same again and again while figures and names in it move and other things
+//! are done in between: a pod deleted under ever other names, a job started with other sizes that dies on the same row,
+//! a page that comes back with another advertisement; one figure that is got in ever other ways; and a while in which
+//! nothing is called that was not called before with the same answer. Must not catch: one thing after the other of a
+//! list, waiting, an answer that tells how far something is, a check after each change that finds other things, what a
+//! user asks for again. Idea: what was done in between excuses a repetition only if it brought news. A call is known
+//! without its figures ([`frame`](crate::text::frame)), its outcome by the trouble at its root or by most of its words.
+//! Of runs that reached their goal hardly one sees a kind of call come to the same trouble for the fourth time.
 
 mod agents;
 mod done;
@@ -18,18 +18,18 @@ mod trouble;
 mod views;
 
 use crate::codec::codec;
-use crate::model::{HaltReason, Recommendation};
+use crate::model::{HaltReason, Recommendation, ToolResult};
 use crate::rules::streak::{Streak, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told, only_told};
-use crate::text::{Edit, Key, combine};
+use crate::state::Step;
+use crate::text::{Key, combine};
 use agents::Agents;
 use alloc::string::String;
 use kinds::{line, trouble};
 use things::Outcome;
-use views::Beside;
 
-/// What it is worth that a kind of call comes to the same again, in points: what is in trouble; what is well; the same with other
-/// figures in the call; with a new change since then in trouble, and well.
+/// What it is worth that a kind of call comes to the same again, in points: what is in trouble; what is well; the same
+/// with other figures in the call; with a new change since then in trouble, and well.
 const TROUBLE: u32 = 4;
 const WELL: u32 = 4;
 const WELL_ELSE: u32 = 3;
@@ -45,6 +45,18 @@ const INSTEAD: &str = "Look for what has not been looked at yet, or say what is 
 const ANSWERED: &str = "Work with the answers that are there, or call something that was not called yet.";
 
 pub(crate) struct Stagnation;
+
+/// What a step comes after, of its agent's.
+#[derive(Clone, Copy)]
+struct Beside {
+    /// The call before was of its kind: it may be the next of a list.
+    listed: bool,
+    /// Time may have passed for it.
+    waits: bool,
+    /// Changes made until now, and whether one was since the step before.
+    changes: u32,
+    changed: bool,
+}
 
 /// What is said of one way to get nowhere.
 struct Found<'a> {
@@ -85,6 +97,63 @@ pub(crate) struct State {
 }
 codec!(struct State { spoke, heard, agents });
 
+impl State {
+    /// Takes a step in, each way to get nowhere for itself, and tells of the first of them that has come so far.
+    fn step(&mut self, step: &Step, result: &ToolResult, cx: &Cx<'_>) -> Option<Signal> {
+        let call = step.call.as_ref()?;
+        let thought = call.is_thought(step, result);
+        let reached = |points: u32| cx.limits.reached(points, 1);
+        let own = self.agents.of(step.agent);
+        if step.narrows {
+            own.begins_anew();
+            return None;
+        }
+        if own.plans.took(step, call, thought) && reached(own.plans.points()) {
+            return own.plans.told(cx);
+        }
+        if thought {
+            return None;
+        }
+        self.spoke = false;
+        let heard = core::mem::take(&mut self.heard);
+        let listed = own.follows(step);
+        let before = own.kinds.changes;
+        let (came, waits) = own.kinds.took(step, call, result, (listed, heard), cx.salt);
+        let changes = own.kinds.changes;
+        let beside = Beside { listed, waits, changes, changed: changes != before };
+        let back = own.trouble.took(step, call, result, beside, cx.salt);
+        let thing = own.things.took(step, call, || {
+            let (trouble, length) = (trouble(step, result, cx.salt), result.output.len());
+            let line = line(step, result, trouble, cx.salt);
+            Outcome { trouble, line, length, changes, waits }
+        });
+        let derived = own.rederived.took(step, call, &result.output, cx.salt);
+        let again = own.kinds.any_again() || own.views.any_again();
+        let revisited = again && own.revisits.took(step, call, result, beside);
+        let seen = own.views.took(step, call, result, beside, cx.salt);
+        let done = own.done.took(step, call, result, changes);
+        if let Some(thing) = thing.filter(|thing| reached(thing.points())) {
+            return Some(thing.told(call, cx));
+        }
+        if derived && reached(own.rederived.points()) {
+            return own.rederived.told(cx);
+        }
+        if back && reached(own.trouble.points()) {
+            return own.trouble.told(cx);
+        }
+        if let Some(kinds) = own.kinds.told(step, call, came, cx) {
+            return Some(kinds);
+        }
+        if revisited && reached(own.revisits.points()) {
+            return own.revisits.told(cx);
+        }
+        if done && reached(own.done.points()) {
+            return own.done.told(call, cx);
+        }
+        if seen && reached(own.views.points()) { own.views.told(cx) } else { None }
+    }
+}
+
 impl Rule for Stagnation {
     const ID: &'static str = "stagnation";
     const ABOUT: &'static str = "The same kind of call, or calls about the same thing, coming to the same whatever is done in between; calls all made before with the same answers, views that were all seen before, plans written one after the other.";
@@ -97,64 +166,10 @@ impl Rule for Stagnation {
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         match fact {
-            Fact::Step(step, result) => {
-                let call = step.call.as_ref()?;
-                let thought = call.is_thought(step, result);
-                let reached = |points: u32| cx.limits.reached(points, 1);
-                let own = state.agents.of(step.agent);
-                if step.narrows {
-                    own.begins_anew();
-                    return None;
-                }
-                if own.plans.took(step, call, thought) && reached(own.plans.points()) {
-                    return own.plans.told(cx);
-                }
-                if thought {
-                    return None;
-                }
-                state.spoke = false;
-                let heard = core::mem::take(&mut state.heard);
-                let listed = own.follows(step);
-                let before = own.kinds.changes;
-                let (came, waits) = own.kinds.took(step, call, result, (listed, heard), cx.salt);
-                let changes = own.kinds.changes;
-                // The same call after a change that another agent has made is no next one of a list.
-                let retried = changes != before && step.kin.is_same_call();
-                let back = own.trouble.took(step, call, result, [listed && !retried, retried], cx.salt);
-                let thing = own.things.took(step, call, || {
-                    let (trouble, length) = (trouble(step, result, cx.salt), result.output.len());
-                    let line = line(step, result, trouble, cx.salt);
-                    Outcome { trouble, line, length, changes, waits }
-                });
-                let derived = own.rederived.took(step, call, &result.output, cx.salt);
-                let edited = changes != before && call.edit != Edit::No;
-                let again = own.kinds.any_again() || own.views.any_again();
-                let revisited = again && own.revisits.took(step, call, result, [listed, waits], edited);
-                let idle = waits || listed && !call.asks.shows();
-                let seen = own.views.took(step, call, result, Beside { changes, idle }, cx.salt);
-                let done = own.done.took(step, call, result, changes);
-                if let Some(thing) = thing.filter(|thing| reached(thing.points())) {
-                    return Some(thing.told(call, cx));
-                }
-                if derived && reached(own.rederived.points()) {
-                    return own.rederived.told(cx);
-                }
-                if back && reached(own.trouble.points()) {
-                    return own.trouble.told(cx);
-                }
-                if let Some(kinds) = own.kinds.told(step, call, came, cx) {
-                    return Some(kinds);
-                }
-                if revisited && reached(own.revisits.points()) {
-                    return own.revisits.told(cx);
-                }
-                if done && reached(own.done.points()) {
-                    return own.done.told(call, cx);
-                }
-                if seen && reached(own.views.points()) { own.views.told(cx) } else { None }
-            }
+            Fact::Step(step, result) => state.step(step, result, cx),
             Fact::Heard(_) => {
-                // What a user writes straight after an answer is about that; after the agent's words it is another turn.
+                // What a user writes straight after an answer is about that; after the agent's words it is another
+                // turn.
                 if state.spoke {
                     *state = State::default();
                 }

@@ -1,16 +1,15 @@
-//! Catches: messages that ask for, promise or confirm the same thing in other words while nobody acts: experts asking each
-//! other for what none of them has, a desk that demands a number which the caller has lost, or has given three times already;
-//! a cure that is announced again although the user says that nothing has changed;
-//! one apology after the other; farewells without end; work that desks hand to and fro, each with another reason.
-//! Must not catch: a dialogue in which the user keeps bringing something new, one question after the other of a form, a
-//! round of reports, closing words, answers to a user who doubts what was just looked up, a lead that hands out one piece of
-//! work after the other.
-//! Idea: words are an action where there is no other. They go round in circles when they share their object, hold hardly a
-//! word that was not said before, and nothing was done in between; what a user newly names is progress. Whoever hands a
-//! thing on has only talked ([`custody`]), and two who keep answering each other without naming anything have nothing to say
-//! ([`chat`]); a user who repeats a value or a whole message was not heard ([`answered`]), and one who says message after
-//! message that all is as before was not helped; and who finds no word any
-//! more that was not said, message after message, says nothing at all.
+//! Catches: messages that ask for, promise or confirm the same thing in other words while nobody acts: experts asking
+//! each other for what none of them has, a desk that demands a number which the caller has lost, or has given three
+//! times already; a cure that is announced again although the user says that nothing has changed; one apology after the
+//! other; farewells without end; work that desks hand to and fro, each with another reason. Must not catch: a dialogue
+//! in which the user keeps bringing something new, one question after the other of a form, a round of reports, closing
+//! words, answers to a user who doubts what was just looked up, a lead that hands out one piece of work after the
+//! other. Idea: words are an action where there is no other. They go round in circles when they share their object,
+//! hold hardly a word that was not said before, and nothing was done in between; what a user newly names is progress.
+//! Whoever hands a thing on has only talked ([`custody`]), and two who keep answering each other without naming
+//! anything have nothing to say ([`chat`]); a user who repeats a value or a whole message was not heard ([`answered`]),
+//! and one who says message after message that all is as before was not helped; and who finds no word any more that was
+//! not said, message after message, says nothing at all.
 
 mod answered;
 mod chat;
@@ -99,7 +98,6 @@ const HOLLOW: Circle = Circle {
     said: ["the last ", " messages hold no word that was not said before, and nothing was done"],
     instead: "Do what is talked about, or end the conversation.",
 };
-
 const NOTHING_NAMED: Circle = Circle {
     kind: "nothing-named",
     points: 2,
@@ -134,8 +132,8 @@ struct Talk {
     /// The latest message, and how often in a row the user was answered with the same one.
     latest: u32,
     parrot: Option<Box<Streak>>,
-    /// The user's latest message, whether it was answered since and anything called, and how often it came again with words
-    /// alone in between.
+    /// The user's latest message, whether it was answered since and anything called, and how often it came again with
+    /// words alone in between.
     heard: u32,
     replied: bool,
     called: bool,
@@ -201,8 +199,8 @@ impl Talk {
         news
     }
 
-    /// Somebody did something. What came to nothing takes only half of the evidence: who tries in vain and goes on asking is
-    /// no further.
+    /// Somebody did something. What came to nothing takes only half of the evidence: who tries in vain and goes on
+    /// asking is no further.
     fn acted(&mut self, step: &Step, output: &str) {
         let call = step.call.as_ref();
         let in_vain = step.facts.failed || step.facts.negative || step.facts.wordless;
@@ -295,13 +293,11 @@ impl Talk {
         }
         if named {
             self.news = BY_USER;
+            self.custody.ends();
         }
         self.asked = true;
         self.chat = None;
         self.hollow = Streak::default();
-        if named {
-            self.custody.ends();
-        }
         self.answered.hears(text, fresh, cx);
         if !complains(text) {
             self.unhelped = Streak::default();
@@ -335,6 +331,7 @@ impl Talk {
         NOTHING_NAMED.told(chat.idle().filter(|_| back)?, cx)
     }
 
+    /// An agent speaks.
     fn says(&mut self, text: &str, cx: &Cx<'_>) -> Option<Signal> {
         self.replied = true;
         let goal = Goal::of(text, core::iter::empty());
@@ -358,24 +355,29 @@ impl Talk {
         let about_it = self.since.is_some_and(|since| since <= ABOUT_IT);
         let parrot = self.parrot.as_ref().filter(|_| parrots).and_then(|parrot| PARROT.told(parrot, cx));
         let chat = self.chats(text, &goal, said, cx);
-        let parrot = parrot.or(chat);
+        let told = parrot.or(chat);
         // Where agents talk, a figure that one of them gives in a few words is news to the next.
         let own = if cx.agent == 0 { 0 } else { (mark(cx.agent) as u16).max(BY_USER + 1) };
         let brings = if said.counts && text.len() <= chat::LONGEST { own } else { 0 };
         if goal.weight() < LIGHTEST || text.len() > tuned::TALK_LONGEST.get() as usize || about_it {
             self.news = if self.news == 0 { brings } else { self.news };
-            return parrot;
+            return told;
         }
         let before = core::mem::replace(&mut self.news, brings);
-        let news = before != 0 && before != own;
         if said.fresh == 0 {
             self.hollow.add(cx.here, cx.onset);
         }
-        let hollow = parrot.or_else(|| HOLLOW.told(&self.hollow, cx));
-        let mut leaves = if news { tuned::TALK_USER_NEWS.get() } else { WHOLE };
+        let told = told.or_else(|| HOLLOW.told(&self.hollow, cx));
+        let mut leaves = if before != 0 && before != own { tuned::TALK_USER_NEWS.get() } else { WHOLE };
         if said.named || said.is_fresh(&goal) {
             leaves = leaves.min(tuned::TALK_NEWS.get());
         }
+        self.follows(goal, leaves, cx).or(told)
+    }
+
+    /// Adds a message about something to the chain that it goes on with; of what it repeats, news `leaves` so many
+    /// twelfths.
+    fn follows(&mut self, goal: Goal, leaves: u32, cx: &Cx<'_>) -> Option<Signal> {
         let mut best: Option<(u32, &Said)> = None;
         for before in self.messages.iter() {
             let kinship = goal.kinship(&before.goal);
@@ -399,7 +401,7 @@ impl Talk {
         });
         self.messages.push(Said { goal, points, times, stale, chain, sighting: cx.here, onset: cx.onset }, MESSAGES);
         if times == 1 || news || !cx.limits.reached(points, 1) {
-            return hollow;
+            return None;
         }
         let same = self.messages.iter().filter(|said| said.chain == chain).map(|said| (said.sighting, said.onset));
         let identity = combine("stale-talk", &[chain]);

@@ -1,5 +1,6 @@
-//! The family of stalls: turns and iterations that change nothing. A rule is a [`Row`] in a file of its own; what is counted is
-//! in `state/workflow.rs`, and what a stall does (the halt record, the policy, the document's suggestions) is here, once.
+//! The family of stalls: turns and iterations that change nothing. A rule is a [`Row`] in a file of its own; what is
+//! counted is in `state/workflow.rs`, and what a stall does (the halt record, the policy, the document's suggestions)
+//! is here, once.
 
 use crate::model::{Body, Config, HaltReason, Level, OnStall, Recommendation};
 use crate::rules::identical_output::IDENTICAL_OUTPUT;

@@ -3,7 +3,7 @@
 use crate::codec::codec;
 use crate::model::{Body, Channel, Event, HostKind, Role};
 use crate::rules::{Cx, Fact, Facts};
-use crate::state::{Onset, Ring, agent};
+use crate::state::{Onset, Ring, agent_of};
 use crate::text::Key;
 
 /// Streams listened to at once; the one that has been silent for longest goes.
@@ -69,8 +69,8 @@ impl<L: Listener> Streams<L> {
         self.open.len() > 0 || !matches!(fact, Fact::Call(..) | Fact::Step(..))
     }
 
-    /// Lets the listener of the stream that a fact belongs to hear its text; of whole messages those of at least `whole`
-    /// characters.
+    /// Lets the listener of the stream that a fact belongs to hear its text; of whole messages those of at least
+    /// `whole` characters.
     pub(crate) fn hear<T>(
         &mut self,
         fact: &Fact<'_>,
@@ -81,13 +81,13 @@ impl<L: Listener> Streams<L> {
         match fact {
             Fact::Event(event) => match &event.body {
                 Body::Delta(delta) => {
-                    let (agent, channel) = (agent(&event.context), delta.channel.unwrap_or_default());
+                    let (agent, channel) = (agent_of(&event.context), delta.channel.unwrap_or_default());
                     let stream = self.listening(agent, channel, cx.onset)?;
                     let what = listen(&mut stream.listener, &delta.text)?;
                     Some(Heard { what, agent, channel, onset: stream.onset })
                 }
                 Body::Message(message) if message.role == Role::Assistant => {
-                    let (agent, channel) = (agent(&event.context), message.channel.unwrap_or_default());
+                    let (agent, channel) = (agent_of(&event.context), message.channel.unwrap_or_default());
                     let streamed = self.take(agent, channel);
                     self.end::<T>(Some(agent));
                     // Bytes first: they are counted already, and there are at least as many.
@@ -112,7 +112,7 @@ impl<L: Listener> Streams<L> {
 
     /// Ends the turn where an event does. Nothing is heard in that.
     fn turn<T>(&mut self, event: &Event) -> Option<T> {
-        let named = event.context.agent.as_ref().map(|_| agent(&event.context));
+        let named = event.context.agent.as_ref().map(|_| agent_of(&event.context));
         match &event.body {
             Body::Host(host) if host.kind == HostKind::TurnStart => self.end(named),
             Body::Message(message) if message.role != Role::Assistant => self.end(named),

@@ -1,16 +1,16 @@
-//! Catches: an orchestrator that attempts a task again and again and gets nowhere: a task that is done already, a task that
-//! stays blocked by the same things, a task of which every attempt ends with the same work done.
-//! Must not catch: attempts of which each did something else, or met other blockers; another status in between; attempts
-//! that are too old; other tasks. An attempt that names a blocker is a blocked one, whatever the host calls its status.
-//! Idea: the three patterns of the document about recovery from loops of attempts, with its context entries.
+//! Catches: an orchestrator that attempts a task again and again and gets nowhere: a task that is done already, a task
+//! that stays blocked by the same things, a task of which every attempt ends with the same work done. Must not catch:
+//! attempts of which each did something else, or met other blockers; another status in between; attempts that are too
+//! old; other tasks. An attempt that names a blocker is a blocked one, whatever the host calls its status. Idea: the
+//! three patterns of the document about recovery from loops of attempts, with its context entries.
 //!
-//! Its integration asks before a task is executed, applies the recovery and skips the execution, and records the attempt
-//! afterwards. So what is recovered from is refused: `block`, on the attempt that makes the loop and on every further
-//! one, and `gate` where a human is needed. When a recovery has taken effect the evidence goes:
+//! Its integration asks before a task is executed, applies the recovery and skips the execution, and records the
+//! attempt afterwards. So what is recovered from is refused: `block`, on the attempt that makes the loop and on every
+//! further one, and `gate` where a human is needed. When a recovery has taken effect the evidence goes:
 //! - the next task was forced, and the same agent begins one: the history of this one is cleared. A task that was under
 //!   way all along is no next task;
-//! - authority to unblock was given: the attempts so far are still counted, but only those made with the authority can show
-//!   that it did not help. That it was given is remembered until the task is reset.
+//! - authority to unblock was given: the attempts so far are still counted, but only those made with the authority can
+//!   show that it did not help. That it was given is remembered until the task is reset.
 
 use crate::codec::codec;
 use crate::model::{
@@ -19,7 +19,7 @@ use crate::model::{
 };
 use crate::rules::{Cx, Fact, Facts, Limits, More, Rule, Signal, TASK_NAME, TASKS, Told, task_name};
 use crate::state::{Flow, KEY_BYTES, Onset, Ring, Sighting, Whose};
-use crate::text::{Key, combine, key, ordered, printable, salted};
+use crate::text::{Key, combine, key, printable, salted, sorted};
 use alloc::{collections::BTreeMap, format, string::String, string::ToString, vec, vec::Vec};
 
 /// Most attempts that a loop can be configured to take.
@@ -199,7 +199,7 @@ pub(super) fn validate(config: &Attempts) -> Result<(), Error> {
 
 /// Key of a set of texts: their order and repetitions do not matter.
 pub(super) fn set_key(domain: &str, salt: u64, texts: &[String]) -> Key {
-    let mut keys: Vec<Key> = ordered(texts.iter().map(|text| salted(domain, salt, text.as_bytes())).collect());
+    let mut keys: Vec<Key> = sorted(texts.iter().map(|text| salted(domain, salt, text.as_bytes())).collect());
     keys.dedup();
     combine(domain, &keys)
 }
@@ -213,7 +213,8 @@ impl Times {
             return;
         }
         if times.len() >= TIMES {
-            // The two closest to each other become one, so that what is counted stays right to a small part of the window.
+            // The two closest to each other become one, so that what is counted stays right to a small part of the
+            // window.
             let gap = |(index, (old, new)): (usize, (&Self, &Self))| {
                 (new.at.zip(old.at).map_or(i64::MAX, |(new, old)| new.saturating_sub(old).saturating_abs()), index)
             };

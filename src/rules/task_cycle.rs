@@ -1,15 +1,15 @@
-//! Catches: an orchestrator that goes round between two or three tasks, and no attempt at any of them brings anything that
-//! was not there a lap before, whatever their status says.
-//! Must not catch: tasks that are worked on in turns while each attempt does or meets something new; one task that is
-//! attempted again and again, be it beside others (`task-attempts`); agents that each have a task; four tasks or more.
-//! Idea: the cross-task detection that the document about recovery from loops of attempts names for the future.
+//! Catches: an orchestrator that goes round between two or three tasks, and no attempt at any of them brings anything
+//! that was not there a lap before, whatever their status says. Must not catch: tasks that are worked on in turns while
+//! each attempt does or meets something new; one task that is attempted again and again, be it beside others
+//! (`task-attempts`); agents that each have a task; four tasks or more. Idea: the cross-task detection that the
+//! document about recovery from loops of attempts names for the future.
 
 use crate::codec::codec;
 use crate::model::{AttemptStatus, Body, HaltReason, Recommendation};
 use crate::rules::task_attempts::{Policy, set_key};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told};
 use crate::state::{Onset, Ring, Sighting};
-use crate::text::{Key, combine, ordered};
+use crate::text::{Key, combine, sorted};
 use alloc::{format, vec::Vec};
 
 /// Attempts remembered: eight laps of two tasks, five of three.
@@ -114,7 +114,7 @@ impl Rule for TaskCycle {
             return None;
         }
         // The same wherever in the round one begins.
-        let tasks: Vec<Key> = ordered(round.iter().map(|seen| seen.task).collect());
+        let tasks: Vec<Key> = sorted(round.iter().map(|seen| seen.task).collect());
         let identity = combine("task-cycle", &tasks);
         let message = format!("The same {period} tasks were attempted in turns {laps} times, with nothing new");
         Some(Signal { period: u32::try_from(period).ok(), ..Told { kind: "task-round", identity, count: laps, confidence: 800, signature: cx.named(&format!("task-cycle:{period}"), '#', identity), message, instead: "Find out what these tasks wait for in each other, and do that first, or take a task outside the round.", recommendation: Recommendation::ChangeApproach, halt_reason: HaltReason::Oscillating }.signal(onset, round.iter().map(|seen| seen.sighting).collect()) })

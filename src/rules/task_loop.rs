@@ -5,12 +5,12 @@
 //! Idea: the decision record on loops of failures and collaboration: one counter per task, three loops and a human is
 //! asked, whoever works on it.
 //!
-//! What it recommends goes up in the document's order: another approach from the first loop on, a human at the gate; and
-//! a rollback wherever the work moves away from its goal, from the first time on and at the gate, too.
+//! What it recommends goes up in the document's order: another approach from the first loop on, a human at the gate;
+//! and a rollback wherever the work moves away from its goal, from the first time on and at the gate, too.
 //!
-//! The counter is the task's, and a subtask's is its parent's. It counts repeats (`counting: "repeats"`: a first failure is
-//! 0) or every failure of a loop (`"attempts"`: two equal failures are 2; a failure that nothing repeats is none). Only a
-//! completed task and a human set it back.
+//! The counter is the task's, and a subtask's is its parent's. It counts repeats (`counting: "repeats"`: a first
+//! failure is 0) or every failure of a loop (`"attempts"`: two equal failures are 2; a failure that nothing repeats is
+//! none). Only a completed task and a human set it back.
 
 mod requests;
 mod tracker;
@@ -381,7 +381,8 @@ impl State {
             signature: signature.to_string().into(),
             advice: cause.advice(count, signature, gate),
             message,
-            // One loop is for logs; the ladder begins above it. What the host should do instead is said from the first on.
+            // One loop is for logs; the ladder begins above it. What the host should do instead is said from the first
+            // on.
             ask: (!reached).then_some(Level::Observe),
             extra: Extra {
                 recommend: true,

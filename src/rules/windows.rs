@@ -1,8 +1,9 @@
 //! The family of windows: the latest of what each tool's calls came to, and how many of them are alike.
 //!
-//! A rule of the family is a [`Row`]: what a tool's window says of a call, what its outcome is to the window, and how much evidence a window holds.
-//! Which tools are watched, what is kept of them, how it is bounded and saved is here, once. To add one: its row in a file
-//! of its own, with `windows!` above it, its place in the order of checks (`registry!`), its cases.
+//! A rule of the family is a [`Row`]: what a tool's window says of a call, what its outcome is to the window, and how
+//! much evidence a window holds. Which tools are watched, what is kept of them, how it is bounded and saved is here,
+//! once. To add one: its row in a file of its own, with `windows!` above it, its place in the order of checks
+//! (`registry!`), its cases.
 
 use crate::codec::{Codec, codec};
 use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Payload, Signal, View};
@@ -28,8 +29,8 @@ pub(super) struct Row<E: 'static, X: 'static = ()> {
     pub(super) called: fn(&mut X, &Call, &Payload<'_>),
     /// Whether the outcome of a call may be anything to the windows that there are.
     pub(super) heeds: fn(&State<E, X>, &Step) -> bool,
-    /// Takes the outcome of a call in: what becomes of the tool's window, and what it says. The window of a tool that is
-    /// not watched is empty, and kept where it becomes the newest.
+    /// Takes the outcome of a call in: what becomes of the tool's window, and what it says. The window of a tool that
+    /// is not watched is empty, and kept where it becomes the newest.
     pub(super) see: See<E, X>,
     /// The evidence in a window, and what comes next.
     pub(super) holds: fn(&Window<E>, &X, &View<'_>) -> Outlook,

@@ -2,7 +2,7 @@
 
 use crate::codec::codec;
 use crate::model::{self, Error, ErrorCode};
-use crate::text::{Key, combine, evidence, key, ordered, printable, sort_few};
+use crate::text::{Key, combine, evidence, key, printable, sort_few, sorted};
 use alloc::{format, string::String, vec::Vec};
 use petgraph::algo::kosaraju_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
@@ -184,9 +184,9 @@ impl Graph {
         if edges.is_empty() {
             return None;
         }
-        let (edges, sorted) = (ordered(edges), ordered(members.clone()));
+        let (edges, nodes_in_order) = (sorted(edges), sorted(members.clone()));
         let driver = nodes.iter().find(|node| node.driver).or_else(|| nodes.first())?.key;
-        let key = combine("cycle", &[combine("cycle-nodes", &sorted), combine("cycle-edges", &edges)]);
+        let key = combine("cycle", &[combine("cycle-nodes", &nodes_in_order), combine("cycle-edges", &edges)]);
         Some(Cycle { key, driver, members })
     }
 

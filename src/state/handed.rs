@@ -1,8 +1,8 @@
 //! Whether anything new came since control was handed over.
 //!
-//! A supervisor hands work to the same agent time and again, in the same words and with the same answer: that is how such
-//! frameworks work, and no loop as long as something new is said or found in between. So a handover is the same call as the one
-//! before only where nothing was.
+//! A supervisor hands work to the same agent time and again, in the same words and with the same answer: that is how
+//! such frameworks work, and no loop as long as something new is said or found in between. So a handover is the same
+//! call as the one before only where nothing was.
 
 use super::Ring;
 use crate::codec::codec;

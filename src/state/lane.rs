@@ -1,8 +1,8 @@
 //! Lanes: what the rules about calls, texts and streams know, for each task that events name.
 //!
-//! Evidence of calls is an agent's at one task: what it does at another one neither hides a loop nor makes one. The lane of
-//! the event at hand lies in the run itself, and most runs never have another; the others are parked beside it. What is
-//! parked is bounded by the bytes that it takes, and the heaviest lane goes first: a loop is what takes little.
+//! Evidence of calls is an agent's at one task: what it does at another one neither hides a loop nor makes one. The
+//! lane of the event at hand lies in the run itself, and most runs never have another; the others are parked beside it.
+//! What is parked is bounded by the bytes that it takes, and the heaviest lane goes first: a loop is what takes little.
 
 use super::news::News;
 use super::outputs::Outputs;
@@ -18,7 +18,8 @@ const MUTATIONS: usize = 42;
 const WORKERS: usize = 7;
 /// Lanes parked at once; the one that was heard of the longest ago goes first.
 const LANES: usize = 32;
-/// Bytes that the parked ones may take together, as a snapshot has them: 1 KB each of what rules know, and what is counted of an agent.
+/// Bytes that the parked ones may take together, as a snapshot has them: 1 KB each of what rules know, and what is
+/// counted of an agent.
 const LANE_BYTES: usize = LANES * (1024 + 24);
 /// Bytes that an event may add to a lane at most, and for each byte of a text that is kept for a while.
 const GROWTH: usize = 2 * 1024;
@@ -69,15 +70,16 @@ pub(crate) struct Worker {
     /// New mutations that it made, and those of them that wrote nothing which whatever runs may read.
     mutations: u32,
     unwritten: u16,
-    /// Number of its latest step among those of all, and of the latest one that brought something new with a mark of its round; 0
-    /// for none.
+    /// Number of its latest step among those of all, and of the latest one that brought something new with a mark of
+    /// its round; 0 for none.
     latest: u32,
     pub(crate) news: u32,
     pub(crate) round: u16,
     /// Number of its latest call among its events, and how many were made in a row before it.
     called: u16,
     batch: u8,
-    /// [`ANSWERED`], and steps more that come of a call which sleeps, or follow it, with [`LONG`] or [`LONGER`].
+    /// [`ANSWERED`]; of a call that sleeps [`LONG`] or [`LONGER`], and in [`SLEEPS`] steps more that come of it or
+    /// follow it.
     state: u8,
     /// By how much the number of its latest step is above that of the latest one that did more than let time pass.
     idled: u16,
@@ -95,6 +97,9 @@ pub(crate) struct Turn {
     pub(crate) worker: Worker,
 }
 
+/// Steps that are left of a sleep, and how many there are: the one that sleeps and the next.
+const SLEEPS: u8 = 3;
+const SLEEP: u8 = 2;
 /// One of the calls was answered.
 const ANSWERED: u8 = 4;
 /// The call slept for [`PAUSE`], for [`LONG_PAUSE`].
@@ -103,6 +108,8 @@ const LONGER: u8 = 16;
 /// Milliseconds of a pause that is longer than most turns take, and of one in which much may happen.
 pub(crate) const PAUSE: u32 = 10_000;
 pub(crate) const LONG_PAUSE: u32 = 60_000;
+/// Milliseconds from which the same call again has waited for something.
+pub(crate) const WAITED: i64 = 20_000;
 
 impl Worker {
     /// The step of it at hand brought something new.
@@ -121,12 +128,12 @@ impl Worker {
             self.state &= !ANSWERED;
         } else {
             let long = if sleeps >= PAUSE.into() { LONG } else { 0 };
-            self.state = 2 | long | if sleeps >= LONG_PAUSE.into() { LONGER } else { 0 };
+            self.state = SLEEP | long | if sleeps >= LONG_PAUSE.into() { LONGER } else { 0 };
         }
     }
 
-    /// The round of a call, by its number among the events of the agent: where hosts name none, calls in a row that were made before
-    /// any was answered are one.
+    /// The round of a call, by its number among the events of the agent: where hosts name none, calls in a row that
+    /// were made before any was answered are one.
     fn round_of(&self, own: u64) -> Option<Key> {
         let first = self.called.wrapping_sub(self.batch.into());
         let of_batch = self.batch > 0 && (own as u16).wrapping_sub(first) <= self.batch.into();
@@ -140,10 +147,11 @@ pub(crate) fn short_mark(round: Key) -> u16 {
 }
 
 /// The low half of the milliseconds of a time, and never 0.
-fn half(at: i64) -> u32 {
+fn low_of_time(at: i64) -> u32 {
     (at as u32).max(1)
 }
 
+/// The low half of a number.
 const fn low(number: u64) -> u32 {
     number as u32
 }
@@ -174,16 +182,16 @@ impl Counted {
         self.turn_to(agent).round_of(own)
     }
 
-    /// Milliseconds in which no call of the task got an outcome before this time, or for which the agent slept before; 0 where nobody
-    /// tells.
+    /// Milliseconds in which no call of the task got an outcome before this time, or for which the agent slept before;
+    /// 0 where nobody tells.
     pub(crate) fn pause(&self, agent: Key, at: Option<i64>) -> u32 {
         let answered = self.worker.answered;
-        let clock = at.filter(|_| answered != 0).map_or(0, |at| half(at).wrapping_sub(answered));
+        let clock = at.filter(|_| answered != 0).map_or(0, |at| low_of_time(at).wrapping_sub(answered));
         // A clock that was put back tells nothing.
         let clock = if clock > u32::MAX / 2 { 0 } else { clock };
         let state = self.of(agent).map_or(0, |worker| worker.state);
         clock.max(match state & (LONG | LONGER) {
-            long if long == 0 || state & 3 == 0 => 0,
+            long if long == 0 || state & SLEEPS == 0 => 0,
             LONG => PAUSE,
             _ => LONG_PAUSE,
         })
@@ -203,11 +211,11 @@ impl Counted {
         let worker = self.turn_to(agent);
         let before = *worker;
         let acted = before.latest.saturating_sub(before.idled.into());
-        let left = before.state & 3;
+        let left = before.state & SLEEPS;
         worker.latest = steps;
         worker.state = left.saturating_sub(1) | before.state & (LONG | LONGER) | ANSWERED;
         worker.idled = if idles { u16::try_from(steps.wrapping_sub(acted)).unwrap_or(u16::MAX) } else { 0 };
-        worker.answered = at.map_or(0, half);
+        worker.answered = at.map_or(0, low_of_time);
         Turn { previous: if idles { before.latest } else { acted }.into(), slept: left > 0, worker: before }
     }
 
@@ -303,7 +311,8 @@ impl Lane {
 struct Parked {
     lane: Lane,
     counted: Counted,
-    /// The rules that keep evidence by lane; the others are empty in it. Shared, since `check` copies a run and needs but one.
+    /// The rules that keep evidence by lane; the others are empty in it. Shared, since `check` copies a run and needs
+    /// but one.
     rules: Weighed<Shared>,
 }
 

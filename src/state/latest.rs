@@ -2,7 +2,8 @@ use super::{Maybe, Sighting};
 use crate::codec::{Codec, Reader};
 use alloc::vec::Vec;
 
-/// The latest occurrences of a loop, oldest first. The first one, which most never go beyond, takes no memory of its own.
+/// The latest occurrences of a loop, oldest first. The first one, which most never go beyond, takes no memory of its
+/// own.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Latest {
     older: Vec<Sighting>,

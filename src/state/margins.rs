@@ -1,9 +1,10 @@
-//! Lines that a harness writes at the head or the foot of every answer: `Step 12/50`, `<system_warning>Token usage: 4711/20000`.
+//! Lines that a harness writes at the head or the foot of every answer: `Step 12/50`,
+//! `<system_warning>Token usage: 4711/20000`.
 //!
-//! Such a line is another one each time, so that no answer would ever come again. No list of words tells it: what a job has
-//! done and what an agent has spent read alike. What tells it is that it is always there and always moves, whatever was called: the
-//! same line but for its figures under [`KINDS`] kinds of calls, [`ANSWERS`] times in a row. A status that is asked for on end is
-//! one kind of call, and looking at a score does not change it.
+//! Such a line is another one each time, so that no answer would ever come again. No list of words tells it: what a job
+//! has done and what an agent has spent read alike. What tells it is that it is always there and always moves, whatever
+//! was called: the same line but for its figures under [`KINDS`] kinds of calls, [`ANSWERS`] times in a row. A status
+//! that is asked for on end is one kind of call, and looking at a score does not change it.
 
 use crate::codec::codec;
 use crate::text::{Edge, edges};

@@ -1,8 +1,8 @@
 use crate::codec::{Codec, Reader};
 use alloc::vec::Vec;
 
-/// The latest of what was only seen: four bytes of each key, of which two are alike once in 10^7 looks at a window of 128.
-/// In one piece, so that a look is a few instructions and a snapshot a copy.
+/// The latest of what was only seen: four bytes of each key, of which two are alike once in 10^7 looks at a window of
+/// 128. In one piece, so that a look is a few instructions and a snapshot a copy.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Marks {
     marks: Vec<u32>,

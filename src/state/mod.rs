@@ -10,6 +10,7 @@ mod latest;
 mod margins;
 mod marks;
 mod news;
+mod ordered;
 mod outputs;
 mod packed;
 mod pairing;
@@ -23,18 +24,22 @@ mod tight;
 mod workflow;
 
 pub(crate) use graph::{Cycle, Graph, node_key};
-pub(crate) use lane::{Counted, LONG_PAUSE, PAUSE, Sees, Turn, short_mark};
+pub(crate) use lane::{Counted, LONG_PAUSE, PAUSE, Sees, Turn, WAITED, short_mark};
 use lane::{Here, Tasks};
 pub(crate) use latest::Latest;
 use marks::Marks;
-pub(crate) use news::{Kin, head};
+pub(crate) use news::{Kin, beginning};
+pub(crate) use ordered::Ordered;
 pub(crate) use packed::{Marked, Packed};
-pub(crate) use pairing::{Asked, Call, Changes, Matched, Pairing, Step, agent};
+pub(crate) use pairing::{Asked, Call, Changes, Lookups, Matched, Pairing, Step};
 pub(crate) use recent::Recent;
 pub(crate) use retold::Telling;
 pub(crate) use ring::Ring;
 pub(crate) use snapshot::{open, seal};
-pub(crate) use standing::{FINDINGS_OF_ONE, Spent, Standings, Sum, Whose, agent_key, task_key};
+pub(crate) use standing::{
+    FINDINGS_OF_ONE, Spent, Standings, Sum, Whose, agent_key, agent_of, owner_key, parent_of, round_key, task_key,
+    task_of,
+};
 pub(crate) use store::{Forgotten, Store};
 pub(crate) use tight::{Occurrence, Seen};
 pub(crate) use workflow::{Flow, Moment, Taken, Task, Unchanged, Workflow, is_of_a_workflow};
@@ -43,13 +48,13 @@ use crate::codec::{Codec, Reader, codec, length};
 use crate::model::{Config, Context};
 use crate::policy::Ladder;
 use crate::rules::{Limits, Outlooks, RULES, States, View};
-use crate::text::{Key, ordered_times, orders_sweep, orders_wait};
+use crate::text::Key;
 use alloc::vec::Vec;
 
 /// Tasks that a run remembers; the one that was worked on the longest ago goes first.
 pub(crate) const TASKS: usize = 32;
-/// Bytes that everything about the tasks of a run may take, as [`Run::weight`] estimates them from above. Fewer tasks are
-/// remembered where they take more.
+/// Bytes that everything about the tasks of a run may take, as [`Run::weight`] estimates them from above. Fewer tasks
+/// are remembered where they take more.
 const TASK_BYTES: usize = 32 * 1024;
 
 /// Bytes that a key takes at most, for estimates: its own and one that says that there is one.
@@ -196,42 +201,6 @@ codec!(struct Run {
     events, counted, touched, now, started, tokens, cost_micros, pairing, handed, margins, iterations, workflow, rules, lanes, tasks, evicted, ladder, standings, stopped, ordered,
 });
 
-/// How often something is to be done, as the latest message of the user and the latest order of the system have it, 0 for nothing of
-/// the kind; and whether the user has ordered to wait for something, or to go through many things.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Ordered {
-    by_user: u16,
-    by_system: u16,
-    pub(crate) waits: bool,
-    pub(crate) sweeps: bool,
-    /// The low half of the number of the user's latest message among the events.
-    said: u32,
-}
-codec!(struct Ordered { by_user, by_system, waits, sweeps, said });
-
-impl Ordered {
-    /// The user says something, in that event. What is said right after an order takes nothing of it back, and no question does.
-    pub(crate) fn heard(&mut self, text: &str, event: u64) {
-        let goes_on = (event as u32).wrapping_sub(self.said) == 1 || text.trim_end().ends_with(['?', '？', '؟']);
-        let before = if goes_on { *self } else { Self::default() };
-        self.by_user = before.by_user.max(ordered_times(text) as u16);
-        self.waits = before.waits || orders_wait(text);
-        self.sweeps = before.sweeps || orders_sweep(text);
-        self.said = event as u32;
-    }
-
-    /// What else the system tells takes no order back.
-    pub(crate) fn told(&mut self, times: u32) {
-        if times > 0 {
-            self.by_system = times as u16;
-        }
-    }
-
-    pub(crate) fn times(self) -> u32 {
-        self.by_user.max(self.by_system).into()
-    }
-}
-
 /// What a run forgot about its tasks to make room.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Evicted {
@@ -281,8 +250,9 @@ impl Clone for Run {
 }
 
 impl Run {
-    /// A copy on which a call can be judged as on the run itself: without what no call is compared with, and beside it what
-    /// rules look ahead in, while there is one lane. Several are weighed against each other, each with all that is in it.
+    /// A copy on which a call can be judged as on the run itself: without what no call is compared with, and beside it
+    /// what rules look ahead in, while there is one lane. Several are weighed against each other, each with all that is
+    /// in it.
     pub(crate) fn before_call(&self, context: &Context) -> (Self, Option<&States>) {
         if context.task.is_some() || context.parent_task.is_some() || self.lanes.are_several() {
             return (self.clone(), None);
@@ -318,8 +288,7 @@ impl Run {
             self.now = Some(self.now.map_or(at, |now| now.max(at)));
             self.collect(idle_ms);
         }
-        let task = context.task.as_deref().map_or(0, task_key);
-        let parent = context.parent_task.as_deref().map(task_key);
+        let (task, parent) = (task_of(context), parent_of(context));
         // What is heard of is not idle. Most runs work on no task.
         let works = !self.is_at_no_task();
         for heard in parent.into_iter().chain([task]).filter(|_| works) {
@@ -337,15 +306,16 @@ impl Run {
         self.tasks.len() == 0
     }
 
-    /// The same for a piece of text that [goes on](Self::goes_on) and tells neither a time nor a round nor what it has cost.
+    /// The same for a piece of text that [goes on](Self::goes_on) and tells neither a time nor a round nor what it has
+    /// cost.
     pub(crate) fn enter_plainly(&mut self, seq: u64) {
         self.events = self.events.saturating_add(1);
         self.touched = seq;
         self.standings.goes_on(self.now, seq);
     }
 
-    /// Whether a piece of text that comes in a context changes nothing of the run but its streams: it is the agent's that was
-    /// heard of last, and of no task.
+    /// Whether a piece of text that comes in a context changes nothing of the run but its streams: it is the agent's
+    /// that was heard of last, and of no task.
     pub(crate) fn goes_on(&self, context: &Context) -> bool {
         context.task.is_none()
             && context.parent_task.is_none()
@@ -463,9 +433,10 @@ impl Run {
         self.standings.forget_evidence();
     }
 
-    /// Starts a task over, or every one where none is named: what is kept about it and what was said of it go; what others
-    /// have earned stays, and so do budgets, seen call ids and exemptions. What the run counts for all of its tasks together
-    /// goes unless others have a part in it. What the run's nodes have taken comes back by a `human`'s hand alone.
+    /// Starts a task over, or every one where none is named: what is kept about it and what was said of it go; what
+    /// others have earned stays, and so do budgets, seen call ids and exemptions. What the run counts for all of its
+    /// tasks together goes unless others have a part in it. What the run's nodes have taken comes back by a `human`'s
+    /// hand alone.
     pub(crate) fn start_over(&mut self, task: Option<Key>, human: bool) {
         if task.is_none_or(|task| !self.standings.others_heard(task)) {
             self.forget_evidence();
@@ -484,8 +455,8 @@ impl Run {
         *self = Self { workflow, now: self.now, touched: self.touched, ..Self::default() };
     }
 
-    /// Notes that a task, and the one that it counts for, was worked on, and makes room: those worked on the longest ago
-    /// are forgotten, and where the current one alone takes too much, the oldest of its parts.
+    /// Notes that a task, and the one that it counts for, was worked on, and makes room: those worked on the longest
+    /// ago are forgotten, and where the current one alone takes too much, the oldest of its parts.
     pub(crate) fn work_on(&mut self, task: Key, owner: Key) {
         for task in [owner, task] {
             self.tasks.retain(|(known, _)| *known != task);

@@ -1,6 +1,6 @@
-//! Which steps of a task bring something new: a kind of call that was not made lately, an outcome that is another one than the
-//! latest of its kind, a figure that falls by the same again. An acknowledgement of something that only has other figures
-//! is none.
+//! Which steps of a task bring something new: a kind of call that was not made lately, an outcome that is another one
+//! than the latest of its kind, a figure that falls by the same again. An acknowledgement of something that only has
+//! other figures is none.
 
 use super::pairing::{Call, Step};
 use super::ring::Ring;
@@ -30,12 +30,13 @@ pub(crate) struct Came {
     /// The tool, the agent and the arguments without their figures.
     pub(crate) kind: u32,
     pub(crate) call: u32,
-    /// The root of an error, which is odd; of an answer the first lines without their figures, which is even: a page that was
-    /// turned has another heading.
+    /// The root of an error, which is odd; of an answer the first lines without their figures, which is even: a page
+    /// that was turned has another heading.
     pub(crate) sign: u32,
     /// Half of the same of the latest that was another one.
     other: u16,
-    /// The sum of the whole numbers in its first lines, and by how much it has fallen; of an error the fewest that were left.
+    /// The sum of the whole numbers in its first lines, and by how much it has fallen; of an error the fewest that were
+    /// left.
     pub(crate) sum: u32,
     /// How often in a row it has fallen, and behind that a digest of by how much.
     fell: u16,
@@ -57,7 +58,8 @@ impl Kin {
         self.before.is_some_and(|before| before.call == self.now.call)
     }
 
-    /// Whether the latest of its kind failed at the same root, or got an answer with the same heading but for its figures.
+    /// Whether the latest of its kind failed at the same root, or got an answer with the same heading but for its
+    /// figures.
     pub(crate) fn is_alike(&self) -> bool {
         self.before.is_some_and(|before| before.sign == self.now.sign)
     }
@@ -67,7 +69,7 @@ impl Came {
     fn of(step: &Step, call: &Call, result: &ToolResult, salt: u64) -> (Self, u32) {
         let kind = mark(combine("stagnation", &[step.tool, step.agent, call.frame.into()]));
         let answer = result.output.as_str();
-        let start = head(answer);
+        let start = beginning(answer);
         let error = step.facts.class.and_then(|_| step.error(result, salt));
         let head = heading(start, HEAD);
         let (sign, sum) = match error {
@@ -96,7 +98,7 @@ fn foot(call: &Call, answer: &str) -> u32 {
 }
 
 /// The first bytes of an answer.
-pub(crate) fn head(answer: &str) -> &str {
+pub(crate) fn beginning(answer: &str) -> &str {
     answer.get(..answer.floor_char_boundary(HEAD_BYTES)).unwrap_or_default()
 }
 

@@ -1,8 +1,9 @@
 //! Long outputs that came, of which most are never read.
 //!
-//! An output is read when one like it came before: when it may be equal to it but for what changes by itself. One that is like
-//! none is *left*: it passes for what equals it to the byte. The latest of these are kept as they came, so that the first two of a
-//! loop are told to be equal when the second one comes; of those that lie further back, the second and the third are.
+//! An output is read when one like it came before: when it may be equal to it but for what changes by itself. One that
+//! is like none is *left*: it passes for what equals it to the byte. The latest of these are kept as they came, so that
+//! the first two of a loop are told to be equal when the second one comes; of those that lie further back, the second
+//! and the third are.
 
 use super::Ring;
 use crate::codec::{Codec, Reader, codec};

@@ -1,5 +1,6 @@
 use super::lane::{Counted, Sees};
 use super::retold::{Known, Retold, Telling};
+use super::standing::{agent_of, round_key, task_of};
 use crate::codec::codec;
 use crate::model::{Context, Outcome, ToolResult};
 use crate::rules::LONGEST_NAME;
@@ -30,13 +31,13 @@ const LONG_NAMES: usize = 4;
 
 /// The task that a call named, for a result that names none.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Named {
+pub(crate) struct NamedTask {
     pub(crate) task: String,
     pub(crate) parent: Option<String>,
 }
-codec!(struct Named { task, parent } raw);
+codec!(struct NamedTask { task, parent } raw);
 
-impl Named {
+impl NamedTask {
     fn fits(&self) -> bool {
         self.task.len() <= 4 * LONGEST_NAME && self.parent.as_ref().is_none_or(|name| name.len() <= 4 * LONGEST_NAME)
     }
@@ -85,20 +86,21 @@ pub(crate) struct Call {
     /// Whose changes may have changed what comes of it.
     pub(crate) sees: Sees,
     pub(crate) onset: Onset,
-    /// Milliseconds before it in which no call of its task got an outcome, or for which its agent slept, in it as well; 0 where nobody
-    /// tells.
+    /// Milliseconds before it in which no call of its task got an outcome, or for which its agent slept, in it as well;
+    /// 0 where nobody tells.
     pub(crate) pause: u32,
     /// What an error may repeat of the arguments.
     pub(crate) echo: Late<Echo>,
     pub(crate) id: Option<Key>,
     /// Its task; 0 for none. The names are there while they are needed.
     pub(crate) task: Key,
-    pub(crate) named: Option<Box<Named>>,
+    pub(crate) named: Option<Box<NamedTask>>,
     /// Refused by a verdict: a result is more likely another call's.
     pub(crate) vetoed: bool,
     /// The beginning of its arguments, where payloads may leave.
     pub(crate) asked: Option<Box<Asked>>,
-    /// The loops that it counts as refused for until it has run: in shadow mode as well, where nobody is told to refuse it.
+    /// The loops that it counts as refused for until it has run: in shadow mode as well, where nobody is told to refuse
+    /// it.
     pub(crate) refused: Vec<Key>,
 }
 codec!(struct Call {
@@ -153,7 +155,8 @@ pub(crate) struct Step {
     pub(crate) fewer: bool,
     /// It went well, and took out another part of what is searched for by halves.
     pub(crate) narrows: bool,
-    /// Number of its agent's latest step before it, and of the latest that brought something new, with a mark of the round; 0 for none.
+    /// Number of its agent's latest step before it, and of the latest that brought something new, with a mark of the
+    /// round; 0 for none.
     pub(crate) previous: u64,
     pub(crate) news: u64,
     pub(crate) news_round: u16,
@@ -168,13 +171,19 @@ pub(crate) struct Step {
     pub(crate) at: Option<i64>,
     pub(crate) sighting: Sighting,
     pub(crate) onset: Onset,
-    /// What [`Self::root`] and, of what did not fail, [`Self::root_line`] have found, and [`Self::occurrence`] made.
-    pub(crate) root: OnceCell<Key>,
-    pub(crate) line: OnceCell<Option<Span>>,
-    pub(crate) seen: OnceCell<Occurrence>,
-    /// And [`Self::effect`], and [`Self::words`].
-    pub(crate) effect: OnceCell<Effect>,
-    pub(crate) words: OnceCell<Vec<u32>>,
+    pub(crate) lookups: Lookups,
+}
+
+/// What a step's result was looked through for: where a rule asks, and once.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Lookups {
+    /// [`Step::root`] and, of what did not fail, the place of [`Step::root_line`].
+    root: OnceCell<Key>,
+    line: OnceCell<Option<Span>>,
+    /// [`Step::occurrence`], [`Step::effect`] and [`Step::words`].
+    seen: OnceCell<Occurrence>,
+    effect: OnceCell<Effect>,
+    words: OnceCell<Vec<u32>>,
 }
 
 impl Step {
@@ -196,7 +205,7 @@ impl Step {
 
     /// It as an occurrence, which many rules keep.
     pub(crate) fn occurrence(&self) -> Occurrence {
-        self.seen.get_or_init(|| Occurrence::new(self.sighting, self.onset)).clone()
+        self.lookups.seen.get_or_init(|| Occurrence::new(self.sighting, self.onset)).clone()
     }
 
     /// Whether nothing was done for a while before it: whoever pauses waits for something.
@@ -209,31 +218,33 @@ impl Step {
         self.call.as_ref().is_some_and(|call| !call.mutates)
     }
 
-    /// Whether it looks again at something after so long a pause, or after a sleep, that it is there for nothing but to wait.
+    /// Whether it looks again at something after so long a pause, or after a sleep, that it is there for nothing but to
+    /// wait.
     pub(crate) fn watches(&self) -> bool {
         self.looks() && (self.slept && self.paused() || self.pause >= LONG_PAUSE)
     }
 
-    /// Whether its agent lets time pass for what waiting may end: for a while, or for a moment where it has changed something itself,
-    /// which may have to come up first.
+    /// Whether its agent lets time pass for what waiting may end: for a while, or for a moment where it has changed
+    /// something itself, which may have to come up first.
     pub(crate) fn waits_out(&self) -> bool {
         let short = || self.slept || self.pause >= MOMENT && self.looks();
         self.paused() || self.own.before > 0 && short()
     }
 
-    /// The same of one that failed; nobody asks what it tells after so long a pause that it is there for nothing but to wait.
+    /// The same of one that failed; nobody asks what it tells after so long a pause that it is there for nothing but to
+    /// wait.
     pub(crate) fn is_waited_out(&self) -> bool {
         self.looks() && self.pause >= LONG_PAUSE || self.facts.transient && self.waits_out()
     }
 
     /// Where things stand after it: read where a rule asks, and once.
     pub(crate) fn effect(&self, result: &ToolResult) -> &Effect {
-        self.effect.get_or_init(|| Effect::of(&result.output))
+        self.lookups.effect.get_or_init(|| Effect::of(&result.output))
     }
 
     /// The first words of its result, as [`word_hashes`] tells them.
     pub(crate) fn words(&self, result: &ToolResult) -> &[u32] {
-        self.words.get_or_init(|| {
+        self.lookups.words.get_or_init(|| {
             let mut words = Vec::with_capacity(WORDS.min(result.output.len() / 2 + 1));
             words.extend(word_hashes(&result.output).take(WORDS));
             words
@@ -242,14 +253,14 @@ impl Step {
 
     /// The error at the root of its result: looked for where a rule asks, and once.
     pub(crate) fn root(&self, result: &ToolResult, salt: u64) -> Option<Key> {
-        self.root_line(result).map(|line| *self.root.get_or_init(|| mistake(line, salt)))
+        self.root_line(result).map(|line| *self.lookups.root.get_or_init(|| mistake(line, salt)))
     }
 
     /// The line that [`Self::root`] is about.
     pub(crate) fn root_line<'a>(&self, result: &'a ToolResult) -> Option<&'a str> {
         let place = match self.facts.marks {
             Some(marks) => marks.root,
-            None => *self.line.get_or_init(|| root_place(&result.output)),
+            None => *self.lookups.line.get_or_init(|| root_place(&result.output)),
         };
         place.and_then(|(from, to)| result.output.get(from..to))
     }
@@ -259,7 +270,8 @@ impl Step {
         if self.facts.marks.is_some_and(|marks| marks.unmarked) { None } else { first_mark(&result.output) }
     }
 
-    /// What is wrong, as its result tells: the error at its root; of one that failed its first mark or, where there is none, its class.
+    /// What is wrong, as its result tells: the error at its root; of one that failed its first mark or, where there is
+    /// none, its class.
     pub(crate) fn error(&self, result: &ToolResult, salt: u64) -> Option<Key> {
         let first = |class| self.first_mark(result).map_or(class, |line| mistake(line, salt));
         self.root(result, salt).or_else(|| self.facts.class.map(first))
@@ -301,7 +313,7 @@ impl Call {
             frame: 0,
             key: keys.key,
             raw: keys.raw,
-            agent: agent(context),
+            agent: agent_of(context),
             round: round_key(context),
             target: None,
             mutates: false,
@@ -324,7 +336,7 @@ impl Call {
             named: context
                 .task
                 .as_ref()
-                .map(|task| Box::new(Named { task: task.clone(), parent: context.parent_task.clone() })),
+                .map(|task| Box::new(NamedTask { task: task.clone(), parent: context.parent_task.clone() })),
             vetoed: false,
             asked: None,
             refused: Vec::new(),
@@ -345,11 +357,6 @@ impl Call {
     }
 }
 
-/// Key of the task that an event names; 0 for none.
-fn task_of(context: &Context) -> Key {
-    context.task.as_deref().map_or(0, task_key)
-}
-
 /// What is told of a call at a task: tasks that count their calls on their own do not retell each other's.
 fn of_task(what: Key, task: Key) -> Key {
     if task == 0 { what } else { combine("task", &[what, task]) }
@@ -358,16 +365,6 @@ fn of_task(what: Key, task: Key) -> Key {
 /// Key of a call id; an empty one names no call.
 fn id_key(id: &str) -> Option<Key> {
     (!id.is_empty()).then(|| key("call-id", id.as_bytes()))
-}
-
-/// Key of a round.
-fn round_key(context: &Context) -> Option<Key> {
-    context.round.as_deref().map(|round| key("round", round.as_bytes()))
-}
-
-/// Key of the agent that acted.
-pub(crate) fn agent(context: &Context) -> Key {
-    context.agent.as_deref().map_or(0, |agent| key("agent", agent.as_bytes()))
 }
 
 /// What a result belongs to.
@@ -439,12 +436,12 @@ impl Pairing {
         }
     }
 
-    /// The call a result belongs to: by call id, else the oldest unanswered call of that tool that was not
-    /// refused, else the oldest of that tool, the agent's own before another's; one of the result's task before one that names
-    /// none, and never another task's. An id that no call had may belong to a call without one, but not when the host made
-    /// the result up.
+    /// The call a result belongs to: by call id, else the oldest unanswered call of that tool that was not refused,
+    /// else the oldest of that tool, the agent's own before another's; one of the result's task before one that names
+    /// none, and never another task's. An id that no call had may belong to a call without one, but not when the host
+    /// made the result up.
     pub(crate) fn result(&mut self, result: &ToolResult, context: &Context) -> Matched {
-        let (agent, task) = (agent(context), task_of(context));
+        let (agent, task) = (agent_of(context), task_of(context));
         if let Some(id) = result.call_id.as_deref().and_then(id_key) {
             let told = of_task(id, task);
             if self.retold.answers(told) {
@@ -464,10 +461,10 @@ impl Pairing {
     }
 
     /// The task of the call that a result belongs to, where the result names none.
-    pub(crate) fn named(&self, result: &ToolResult, context: &Context) -> Option<&Named> {
+    pub(crate) fn named(&self, result: &ToolResult, context: &Context) -> Option<&NamedTask> {
         // Mostly nothing waits that names a task.
         self.pending.iter().any(|call| call.task != 0).then_some(())?;
-        let (agent, id) = (agent(context), result.call_id.as_deref().and_then(id_key));
+        let (agent, id) = (agent_of(context), result.call_id.as_deref().and_then(id_key));
         let by_id = id.and_then(|id| self.with_id(id, agent, round_key(context), 0));
         let index = by_id.or_else(|| self.of_tool(result, agent, 0))?;
         self.pending.iter().nth(index)?.named.as_deref()

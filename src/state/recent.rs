@@ -1,7 +1,8 @@
 use crate::codec::{Codec, Reader};
 use alloc::vec::Vec;
 
-/// What was met lately, the latest last, in place: half a mark of each, so that one may be taken for another. 0 stands for none.
+/// What was met lately, the latest last, in place: half a mark of each, so that one may be taken for another. 0 stands
+/// for none.
 #[derive(Clone, Debug)]
 pub(crate) struct Recent<const N: usize>([u16; N]);
 

@@ -1,8 +1,8 @@
 //! What was told before, and is told once more.
 //!
 //! Hosts without memory send the conversation so far again, queues deliver twice, and models and providers give out ids
-//! that they gave out before. Only the first two are no new calls. So an id alone says nothing: a call is known where what
-//! has been told comes *in its place* again, or in its order.
+//! that they gave out before. Only the first two are no new calls. So an id alone says nothing: a call is known where
+//! what has been told comes *in its place* again, or in its order.
 
 use crate::codec::{Codec, Reader, codec};
 use crate::model::Context;
@@ -14,8 +14,8 @@ use alloc::vec::Vec;
 const SEEN: usize = 72;
 /// Results that may still come of calls that were told again.
 const AGAIN: usize = 64;
-/// How often a story may be told without anything new in it. Whoever tells it more often is going round in circles, and it
-/// is the agent that is.
+/// How often a story may be told without anything new in it. Whoever tells it more often is going round in circles, and
+/// it is the agent that is.
 const TELLINGS: u8 = 4;
 /// The same where the host said that it goes on with an earlier run.
 const RESUMED: u8 = 8;

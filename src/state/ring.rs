@@ -3,8 +3,9 @@ use alloc::vec::Vec;
 
 /// The latest items, oldest first. The cap is the caller's, so that a window can be configured.
 ///
-/// They lie in a row, and what goes makes the others move up: no window has more than a few hundred, most a dozen, so that this is
-/// one copy of what is at hand anyway, whereas a buffer that wraps around makes every rule's code walk two pieces.
+/// They lie in a row, and what goes makes the others move up: no window has more than a few hundred, most a dozen, so
+/// that this is one copy of what is at hand anyway, whereas a buffer that wraps around makes every rule's code walk two
+/// pieces.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Ring<T>(Vec<T>);
 

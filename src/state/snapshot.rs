@@ -1,8 +1,8 @@
 //! The envelope of a snapshot: magic, format, rule version and checksum around the configuration and the state.
 //!
-//! The state of a detector with a salt lies under a veil that is made of the salt: hashes of words, names and texts in it are
-//! other bytes for every detector, and in every snapshot, so that nobody finds them with a table or tells by them that two
-//! users did the same. Who has the whole snapshot has the salt as well, in its configuration.
+//! The state of a detector with a salt lies under a veil that is made of the salt: hashes of words, names and texts in
+//! it are other bytes for every detector, and in every snapshot, so that nobody finds them with a table or tells by
+//! them that two users did the same. Who has the whole snapshot has the salt as well, in its configuration.
 
 use crate::codec::{Codec, decode, first};
 use crate::model::{Error, ErrorCode};
@@ -83,8 +83,8 @@ fn torn() -> Error {
     Error::new(ErrorCode::InvalidSnapshot, reason).at("snapshot")
 }
 
-/// Lays the veil of a salt over a state, or takes it off again. `sum` is the checksum of what is under it, so that two states
-/// of one detector lie under two veils.
+/// Lays the veil of a salt over a state, or takes it off again. `sum` is the checksum of what is under it, so that two
+/// states of one detector lie under two veils.
 fn cover(state: &mut [u8], salt: Option<&str>, sum: [u8; CHECKSUM]) {
     let Some(salt) = salt else { return };
     let seed = veil(salt, sum);

@@ -1,8 +1,8 @@
 //! Who stands where: what was last said of each task and agent of a run, and what was found there.
 //!
-//! What is said belongs to the scope that earned it. A [`Standing`] is kept per task and agent; a scope that names only one
-//! of them, or none, is all the standings that fit it. Findings are in one list, so that what they take is bounded for the
-//! run as a whole: where there are too many, the task that has most of them gives up its oldest.
+//! What is said belongs to the scope that earned it. A [`Standing`] is kept per task and agent; a scope that names only
+//! one of them, or none, is all the standings that fit it. Findings are in one list, so that what they take is bounded
+//! for the run as a whole: where there are too many, the task that has most of them gives up its oldest.
 
 use crate::codec::{Codec, Reader, codec, length};
 use crate::model::{Context, Finding, Level, Scope};
@@ -32,8 +32,34 @@ pub(crate) fn task_key(name: &str) -> Key {
     key("task", name.as_bytes())
 }
 
+/// Key of an agent's name.
 pub(crate) fn agent_key(name: &str) -> Key {
     key("agent", name.as_bytes())
+}
+
+/// Key of the task that an event names; 0 for none.
+pub(crate) fn task_of(context: &Context) -> Key {
+    context.task.as_deref().map_or(0, task_key)
+}
+
+/// Key of the task that it is a part of, where the event names one.
+pub(crate) fn parent_of(context: &Context) -> Option<Key> {
+    context.parent_task.as_deref().map(task_key)
+}
+
+/// Key of the task that workflows, requests and reports count for: a part counts for its whole; 0 for none.
+pub(crate) fn owner_key(task: Option<&str>, parent: Option<&str>) -> Key {
+    parent.or(task).map_or(0, task_key)
+}
+
+/// Key of the agent that acted; 0 for none.
+pub(crate) fn agent_of(context: &Context) -> Key {
+    context.agent.as_deref().map_or(0, agent_key)
+}
+
+/// Key of the round that an event names.
+pub(crate) fn round_key(context: &Context) -> Option<Key> {
+    context.round.as_deref().map(|round| key("round", round.as_bytes()))
 }
 
 /// A scope by its keys; what it does not name is everything.
@@ -160,7 +186,8 @@ pub(crate) struct Standings {
 }
 codec!(struct Standings { all, findings });
 
-/// A finding, as the verdict on its event has it, and what it takes, which is asked of all of them whenever one changes.
+/// A finding, as the verdict on its event has it, and what it takes, which is asked of all of them whenever one
+/// changes.
 #[derive(Clone, Debug)]
 struct Found {
     finding: Arc<Finding>,
@@ -203,7 +230,7 @@ impl Standings {
 
     /// Counts an event in.
     pub(crate) fn enter(&mut self, context: &Context, task: Key, now: Option<i64>, seq: u64) {
-        let agent = context.agent.as_deref().map_or(0, agent_key);
+        let agent = agent_of(context);
         let current = self.all.last().is_some_and(|last| last.task == task && last.agent == agent);
         if !current {
             let known = self.all.take(|known| known.task == task && known.agent == agent);
@@ -231,7 +258,7 @@ impl Standings {
 
     /// Whether what happens in a context without a task is of the agent that was heard of last, at no task either.
     pub(crate) fn is_latest(&self, context: &Context) -> bool {
-        let agent = context.agent.as_deref().map_or(0, agent_key);
+        let agent = agent_of(context);
         self.all.last().is_some_and(|last| last.task == 0 && last.agent == agent)
     }
 
@@ -324,9 +351,9 @@ impl Standings {
         self.all_found().rev().find(same)
     }
 
-    /// Keeps the latest finding of each loop, at the level that was given last: a finding that is only observed brings one
-    /// that is kept up to date, and is none to keep. A rule that counts for a task finds one loop there, whoever is at
-    /// work; the others find one `per_agent`.
+    /// Keeps the latest finding of each loop, at the level that was given last: a finding that is only observed brings
+    /// one that is kept up to date, and is none to keep. A rule that counts for a task finds one loop there, whoever is
+    /// at work; the others find one `per_agent`.
     pub(crate) fn keep(&mut self, finding: &Arc<Finding>, per_agent: bool) {
         let same = |known: &Finding| {
             known.signature == finding.signature

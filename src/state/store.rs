@@ -1,7 +1,8 @@
 //! The runs of a detector: found by name, forgotten in an order that costs the same however many there are.
 //!
-//! Runs lie in slots; two lists through them, the least recently used first, tell whose turn it is to be forgotten: runs
-//! in which nothing was found before those with a loop, so that a crowd of new runs does not push a looping one out.
+//! Runs lie in slots; two lists through them, the least recently used first, tell whose turn it is to be forgotten:
+//! runs in which nothing was found before those with a loop, so that a crowd of new runs does not push a looping one
+//! out.
 
 use crate::codec::{Codec, Reader, codec};
 use crate::model::{Context, Level, Memory, Scope};
@@ -13,9 +14,11 @@ use alloc::{borrow::Cow, boxed::Box, collections::BTreeMap, vec::Vec};
 const COLLECTED_AT_ONCE: usize = 8;
 /// A loop is kept before newer runs for so many events per run that is kept: then its host has gone away.
 const KEPT: u64 = 64;
-/// Bytes that a run takes beside what it holds: itself, its slot, its place in the index and room that was made for more.
+/// Bytes that a run takes beside what it holds: itself, its slot, its place in the index and room that was made for
+/// more.
 const RUN: usize = <Run as Codec>::SIZE + 192;
-/// More than any run takes, whatever comes (`tests/bounds.rs`): a snapshot that holds such a one was written by somebody else.
+/// More than any run takes, whatever comes (`tests/bounds.rs`): a snapshot that holds such a one was written by
+/// somebody else.
 const FULLEST: u64 = 1 << 20;
 /// The bound where none is configured: this, or so much for each run where that is more.
 const BYTES: u64 = 256 * 1024 * 1024;
@@ -211,7 +214,8 @@ impl Store {
                 at
             }
             None => {
-                // Only a new run looks at others, and at few of them, so that an event costs the same however many there are.
+                // Only a new run looks at others, and at few of them, so that an event costs the same however many
+                // there are.
                 forgotten = self.make_room(seq, memory);
                 let at = self.place(key, Box::default());
                 self.link(at);
@@ -231,8 +235,8 @@ impl Store {
         })
     }
 
-    /// The run that an event falls into, where it is the one at hand and nobody has to be looked up, moved or forgotten for
-    /// that; otherwise nothing has changed.
+    /// The run that an event falls into, where it is the one at hand and nobody has to be looked up, moved or forgotten
+    /// for that; otherwise nothing has changed.
     pub(crate) fn again(&mut self, context: &Context, memory: &Memory) -> Option<&mut Run> {
         let slot = self.slots.get_mut(self.at_hand as usize)?;
         let list = list_of(&slot.run);
@@ -275,9 +279,9 @@ impl Store {
         forgotten
     }
 
-    /// Makes room where all runs take too much, after the one at hand has changed: that one goes last, and starts anew where
-    /// it alone takes more than there is. It is weighed now only where that may make a difference: there nearly always is
-    /// room for the fullest run, and the same one changes again and again.
+    /// Makes room where all runs take too much, after the one at hand has changed: that one goes last, and starts anew
+    /// where it alone takes more than there is. It is weighed now only where that may make a difference: there nearly
+    /// always is room for the fullest run, and the same one changes again and again.
     pub(crate) fn settle(&mut self, seq: u64, memory: &Memory) -> Forgotten {
         let mut forgotten = Forgotten::default();
         // Nothing but the one at hand has changed since there was room for whatever it takes.
@@ -316,8 +320,8 @@ impl Store {
         }
     }
 
-    /// The run that makes room for others: the one least recently used of those without a loop, `spared` left out; of those
-    /// with one where there is no other, or its host has gone away.
+    /// The run that makes room for others: the one least recently used of those without a loop, `spared` left out; of
+    /// those with one where there is no other, or its host has gone away.
     fn next_to_go(&mut self, seq: u64, memory: &Memory, spared: u32) -> Option<u32> {
         loop {
             let [clean, looping] = self.lists.map(|list| match self.slot(list.oldest) {

@@ -2,10 +2,10 @@
 //!
 //! Everything is counted per task; a subtask counts for its parent. What a node says is compared with what that node
 //! said before, artefacts and tests with those of the task's last iteration. A measured step forward (fewer failing
-//! tests, more done of a checklist) ends all evidence of a stall. Otherwise each kind of evidence stands on its own, as in
-//! the document: a new patch is no new word, and new words are no patch. Patch and documents are an artefact each; a new
-//! state of one of them is why the other one may stay as it is. An outside judge's `progressing` ends the evidence that lies
-//! in artefacts and tests.
+//! tests, more done of a checklist) ends all evidence of a stall. Otherwise each kind of evidence stands on its own, as
+//! in the document: a new patch is no new word, and new words are no patch. Patch and documents are an artefact each; a
+//! new state of one of them is why the other one may stay as it is. An outside judge's `progressing` ends the evidence
+//! that lies in artefacts and tests.
 
 use crate::codec::{codec, length};
 use crate::model::{Body, Checklist, EvaluationVerdict, Event, HaltReason, Progress, Record, Tests, Turn};
@@ -306,7 +306,8 @@ impl Artifact {
         self.flips = Flips::default();
     }
 
-    /// The other artefact is new in this iteration: this one may be as it was before, `carried` by the same event or not.
+    /// The other artefact is new in this iteration: this one may be as it was before, `carried` by the same event or
+    /// not.
     fn excuse(&mut self, lap: u32, moment: &Moment, carried: Option<Key>) {
         match carried.filter(|_| self.streak.count != 0) {
             Some(key) => self.streak.restart(lap, moment, key),
@@ -523,7 +524,8 @@ impl Task {
         self.key
     }
 
-    /// The longest streaks and flips of its nodes' words, and the most turns and laps: what the rules about workflows hold.
+    /// The longest streaks and flips of its nodes' words, and the most turns and laps: what the rules about workflows
+    /// hold.
     pub(crate) fn most_identical(&self) -> u32 {
         self.voices.iter().map(|voice| voice.message.count.max(voice.structured.count)).max().unwrap_or(0)
     }
@@ -834,7 +836,8 @@ impl Workflow {
         core::mem::take(&mut self.lost)
     }
 
-    /// Drops what is counted for a task. Its nodes have taken their turns all the same: only a `human` gives those back.
+    /// Drops what is counted for a task. Its nodes have taken their turns all the same: only a `human` gives those
+    /// back.
     pub(crate) fn forget_task(&mut self, task: Key, human: bool) {
         // An answer that names no task is about the run as a whole.
         let named = |known: &Task| task == 0 || known.key == task;
@@ -904,7 +907,8 @@ impl Workflow {
                 outputs: list(|task| &task.outputs),
             }
         };
-        // A workflow that was declared is everybody's; of one that is learned, a task has the cycles that it went through.
+        // A workflow that was declared is everybody's; of one that is learned, a task has the cycles that it went
+        // through.
         let has = |cycle: &&Cycle| {
             !named
                 || flow.graph.is_declared()

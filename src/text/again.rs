@@ -1,5 +1,5 @@
-//! What was read of the latest results: a loop brings the same result of the same call again and again, and reading it is
-//! most of what an event costs.
+//! What was read of the latest results: a loop brings the same result of the same call again and again, and reading it
+//! is most of what an event costs.
 
 use super::digest::{Key, combine, salted};
 use super::echo::Echo;
@@ -45,8 +45,9 @@ impl Again {
         Some(combine("outcome/again", &[head, raw, tool, said, class, code << 2 | quiet as u64]))
     }
 
-    /// The keys of the tool, of what the error of a call may repeat, and of the class that the host gives it. Strangers write
-    /// them, and who could make two with one key would have one result read as another: so they are under the salt.
+    /// The keys of the tool, of what the error of a call may repeat, and of the class that the host gives it. Strangers
+    /// write them, and who could make two with one key would have one result read as another: so they are under the
+    /// salt.
     fn words(tool: &str, result: &ToolResult, echo: Option<&Late<Echo>>, salt: u64) -> Option<[Key; 3]> {
         let said = match echo {
             Some(echo) => echo.text_key(salt)?,
@@ -81,7 +82,8 @@ impl Again {
 
 #[cfg(test)]
 mod tests {
-    use super::super::outcome::{Scratch, Volatile, glance, outcome};
+    use super::super::outcome::{Scratch, glance, outcome};
+    use super::super::volatile::Volatile;
     use super::*;
     use crate::model::Outcome;
     use alloc::{format, string::ToString};

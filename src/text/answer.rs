@@ -1,6 +1,7 @@
 //! What a short answer says: that there is nothing, or that it is too early to tell.
 //!
-//! Only short texts are believed, and of longer ones the ends: a file that contains the word `pending` waits for nothing.
+//! Only short texts are believed, and of longer ones the ends: a file that contains the word `pending` waits for
+//! nothing.
 
 use super::lines::{Lines, trimmed};
 use super::scan::{BLOCK, any, parts};
@@ -260,7 +261,8 @@ pub(super) fn is_waiting_state(value: &str) -> bool {
     listed_name(&WAITING_STATES, value) || is_under_way(value)
 }
 
-/// Whether a few words are a state in which something is being done: `Starting...`, `CREATE_IN_PROGRESS`, `still warming up`.
+/// Whether a few words are a state in which something is being done: `Starting...`, `CREATE_IN_PROGRESS`,
+/// `still warming up`.
 pub(super) fn is_under_way(text: &str) -> bool {
     if text.len() > STATE {
         return false;
@@ -327,8 +329,8 @@ const TROUBLES: [&str; 26] = [
     "warnings",
 ];
 
-/// Whether every line of `text` says that there is nothing: `Files: []`, `Found 0 matches`, a heading with nothing below.
-/// Programs that were written to look for several things answer so.
+/// Whether every line of `text` says that there is nothing: `Files: []`, `Found 0 matches`, a heading with nothing
+/// below. Programs that were written to look for several things answer so.
 pub(super) fn nothing_in(text: &str) -> bool {
     if text.len() > FEW_LINES {
         return false;
@@ -444,8 +446,8 @@ pub(crate) fn is_hopeless(answer: &str) -> bool {
     answer.len() <= STATE_ANSWER && answer.split(|char: char| !char.is_ascii_alphanumeric()).any(listed)
 }
 
-/// Whether an answer about the state of something leaves open whether it changes by itself, or tells that it does not; neither where
-/// it is too long to tell.
+/// Whether an answer about the state of something leaves open whether it changes by itself, or tells that it does not;
+/// neither where it is too long to tell.
 pub(crate) fn may_change(answer: &str) -> Option<bool> {
     let listed = |list: &str, word| list.split(' ').any(|listed| same(listed, word));
     if answer.len() > STATE_ANSWER {
@@ -559,8 +561,8 @@ enum Which {
     Plain,
 }
 
-/// The first four bytes of the phrases, of which each takes one of 2,048 bits: a look at where a word begins tells nearly
-/// every word from them, without a look at where it ends.
+/// The first four bytes of the phrases, of which each takes one of 2,048 bits: a look at where a word begins tells
+/// nearly every word from them, without a look at where it ends.
 #[derive(Clone, Copy, Debug)]
 struct Starts([u64; Self::WORDS]);
 
@@ -731,8 +733,8 @@ fn too_few(text: &[u8]) -> bool {
         && !WHY.iter().any(|why| near.windows(why.len()).any(|part| part.eq_ignore_ascii_case(why)))
 }
 
-/// What follows where `text` goes on with one separator, `phrase` and the end of a word. `in_progress` and `in-progress` are
-/// phrases too, and so is `found: 0`.
+/// What follows where `text` goes on with one separator, `phrase` and the end of a word. `in_progress` and
+/// `in-progress` are phrases too, and so is `found: 0`.
 fn continued<'a>(text: &'a [u8], phrase: &[u8]) -> Option<&'a [u8]> {
     let text = text
         .strip_prefix(b": ")
@@ -741,7 +743,8 @@ fn continued<'a>(text: &'a [u8], phrase: &[u8]) -> Option<&'a [u8]> {
     (start.eq_ignore_ascii_case(phrase) && !beyond.first().is_some_and(|next| in_word(*next))).then_some(beyond)
 }
 
-/// Whether what was not found is trouble, as in `Found 0 errors` and `no matching open issues`: one of the next two words.
+/// Whether what was not found is trouble, as in `Found 0 errors` and `no matching open issues`: one of the next two
+/// words.
 fn is_good_news(text: &[u8]) -> bool {
     // A line, not what comes after it.
     let line = text.split(|byte| b".,;!?\n".contains(byte)).next().unwrap_or_default();

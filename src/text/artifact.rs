@@ -1,6 +1,6 @@
 //! Progress artefacts -> keys: patches, documents and sets of failing tests, each without what changes by itself.
 
-use crate::text::{Key, combine, ordered, salted};
+use crate::text::{Key, combine, salted, sorted};
 use alloc::{string::String, vec::Vec};
 
 /// Key of a patch: times, blob ids and mail headers do not count. Anything else, such as a digest, is compared as it
@@ -101,7 +101,7 @@ pub(crate) fn document(text: &str, salt: u64) -> Key {
 
 /// Key and size of a set of failing tests: neither order nor duplicates count.
 pub(crate) fn failing_tests(ids: &[String], salt: u64) -> (Key, u32) {
-    let mut keys: Vec<Key> = ordered(ids.iter().map(|id| salted("test", salt, id.trim().as_bytes())).collect());
+    let mut keys: Vec<Key> = sorted(ids.iter().map(|id| salted("test", salt, id.trim().as_bytes())).collect());
     keys.dedup();
     (combine("failing-tests", &keys), u32::try_from(keys.len()).unwrap_or(u32::MAX))
 }

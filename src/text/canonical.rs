@@ -11,7 +11,7 @@ use super::digits::{MOST as DIGITS, digits};
 use super::target::asks_nothing;
 use super::words::{Sieve, listed_name};
 use crate::model::ToolCall;
-use crate::text::ordered;
+use crate::text::sorted;
 use alloc::{string::String, vec::Vec};
 use core::fmt::Write;
 use serde_json::{Map, Number, Value};
@@ -59,7 +59,8 @@ const RATIONALE: [&str; 23] = [
     "why",
 ];
 
-/// Of these, such as are what is written where no field tells what is to be run, read, asked or written: the title of an event.
+/// Of these, such as are what is written where no field tells what is to be run, read, asked or written: the title of
+/// an event.
 const TITLES: [&str; 2] = ["description", "summary"];
 /// Fields that tell it.
 const PAYLOADS: [&str; 17] = [
@@ -279,7 +280,7 @@ impl Writer<'_> {
                 // The map keeps another order: once more, from the beginning.
                 self.out.truncate(start + 1);
                 any = false;
-                let names = ordered(map.keys().collect::<Vec<_>>());
+                let names = sorted(map.keys().collect::<Vec<_>>());
                 for (name, value) in names.into_iter().filter_map(|name| map.get_key_value(name)) {
                     any |= self.field(name, value, depth, any, &counts);
                 }
@@ -390,7 +391,8 @@ impl Writer<'_> {
         match integer {
             Some(integer) => self.integer(integer),
             None => {
-                // Only with `arbitrary_precision` is there one beyond every double, and only then any other than the shortest.
+                // Only with `arbitrary_precision` is there one beyond every double, and only then any other than the
+                // shortest.
                 let double = number.as_f64().and_then(Number::from_f64);
                 // INVARIANT: writing to a `String` does not fail.
                 let _ = write!(self.out, "{}", double.as_ref().unwrap_or(number));
@@ -426,8 +428,8 @@ pub(super) fn escape(bytes: &[u8]) -> Option<usize> {
 #[inline]
 const fn escape_in(word: u64) -> Option<usize> {
     const ONES: u64 = 0x0101_0101_0101_0101;
-    // The high bit of every ASCII byte that is below a limit, or one of two; a byte above such a one may be marked wrongly, but
-    // the lowest never is.
+    // The high bit of every ASCII byte that is below a limit, or one of two; a byte above such a one may be marked
+    // wrongly, but the lowest never is.
     let below = word.wrapping_sub(ONES * 0x20);
     let (quote, slash) = ((word ^ (ONES * 0x22)).wrapping_sub(ONES), (word ^ (ONES * 0x5c)).wrapping_sub(ONES));
     let marks = (below | quote | slash) & !word & (ONES << 7);

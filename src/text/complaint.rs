@@ -11,7 +11,8 @@ const UNCHANGED: [&str; 9] =
 const TOGETHER: &str = "as before\nas said\ngià detto\ni said\ni told\nimmer noch\nkeine änderung\nmême erreur\nno change\nno changes\n\
 no difference\nno effect\nnoch immer\nnot fixed\nnothing changed\nsame error\nsame problem\nschon gesagt\nsigue igual\nsin cambios";
 
-/// Whether a short message says that what was wrong still is, or that it was said before. A question asks for something.
+/// Whether a short message says that what was wrong still is, or that it was said before. A question asks for
+/// something.
 pub(crate) fn complains(message: &str) -> bool {
     if message.len() > LONGEST || message.contains('?') {
         return false;

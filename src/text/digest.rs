@@ -2,8 +2,9 @@
 //!
 //! Inside, a payload is its XXH3-64: every event is digested several times, and XXH3 runs at memory speed on every
 //! target. Windows hold a few hundred keys, so that two of them meet by accident once in 10^14 runs. Speed costs
-//! resistance: whoever controls a payload could craft a collision, and would only hide or fake his own repetition. What leaves in evidence is a SHA-256 of the key, so that a reader of reports cannot try payloads out
-//! against a fast digest of known construction, nor mistake the evidence for a digest of the payload itself.
+//! resistance: whoever controls a payload could craft a collision, and would only hide or fake his own repetition. What
+//! leaves in evidence is a SHA-256 of the key, so that a reader of reports cannot try payloads out against a fast
+//! digest of known construction, nor mistake the evidence for a digest of the payload itself.
 
 use alloc::boxed::Box;
 use core::cell::RefCell;
@@ -38,8 +39,8 @@ pub(crate) fn salt(text: Option<&str>) -> u64 {
     digest.iter().take(8).fold(0, |sum, byte| (sum << 8) | u64::from(*byte))
 }
 
-/// What lies over a snapshot of a salt's detector is drawn from this. In a domain of its own: who comes to know it learns of
-/// no key.
+/// What lies over a snapshot of a salt's detector is drawn from this. In a domain of its own: who comes to know it
+/// learns of no key.
 pub(crate) fn veil(salt: &str, number: [u8; 8]) -> u64 {
     let digest = Sha256::new().chain_update(b"loopwarden/veil/1\0").chain_update(number).chain_update(salt.as_bytes());
     digest.finalize().iter().take(8).fold(0, |sum, byte| (sum << 8) | u64::from(*byte))
@@ -108,8 +109,8 @@ pub(crate) fn evidence(key: Key) -> SmolStr {
     SmolStr::new(core::str::from_utf8(&text).unwrap_or_default())
 }
 
-/// Digests that were shown lately. What repeats is shown event after event, and a digest costs more than all else about a
-/// finding. No part of the state: they are forgotten with the detector and change nothing that is said.
+/// Digests that were shown lately. What repeats is shown event after event, and a digest costs more than all else about
+/// a finding. No part of the state: they are forgotten with the detector and change nothing that is said.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Digests(Option<Box<[[Shown; 2]; Digests::PAIRS]>>);
 

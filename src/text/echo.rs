@@ -212,7 +212,8 @@ impl Repeatable<'_> {
         copied > 0
     }
 
-    /// Makes `places` those of a text; `alone` is whether a run may be a single word. Kept apart, its loop has all registers.
+    /// Makes `places` those of a text; `alone` is whether a run may be a single word. Kept apart, its loop has all
+    /// registers.
     #[inline(never)]
     fn read(&self, text: &str, alone: bool, places: &mut Places) {
         let bytes = text.as_bytes();
@@ -273,8 +274,8 @@ fn glimpse(bytes: &[u8], from: usize, to: usize) -> u32 {
     u32::from(bytes.get(from).copied().unwrap_or(0)) | ((to - from) as u32) << 8
 }
 
-/// Ten bits of what a glance tells of the first two words of a run, or of its only one and none. Nearly every pair of an error is
-/// told from those of a call by them, and need not be hashed.
+/// Ten bits of what a glance tells of the first two words of a run, or of its only one and none. Nearly every pair of
+/// an error is told from those of a call by them, and need not be hashed.
 #[inline]
 const fn begins_like(one: u32, next: u32) -> u32 {
     (one.rotate_left(15) ^ next).wrapping_mul(0x9E37_79B1) >> 22

@@ -1,9 +1,9 @@
 //! What an action changed, as its result tells it: the place and the figures that come back with every result of the
 //! tool.
 //!
-//! A page tells its address and the position on it, a shop the number of items in the cart, a deployment how many copies
-//! are ready. Whether those moved is the effect of the action; the text around them is other people's. Which figures
-//! tell the state is not known beforehand: those are compared that stand behind the same word in both results.
+//! A page tells its address and the position on it, a shop the number of items in the cart, a deployment how many
+//! copies are ready. Whether those moved is the effect of the action; the text around them is other people's. Which
+//! figures tell the state is not known beforehand: those are compared that stand behind the same word in both results.
 
 use super::words::{find, hashed as hash, hashed_word};
 use crate::codec::codec;

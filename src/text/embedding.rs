@@ -1,14 +1,14 @@
 //! A request's embedding, kept small and compared without floating-point arithmetic.
 //!
-//! Every number is turned into a fixed-point integer from the bits of its IEEE 754 encoding: the largest exponent of the
-//! list is the common scale (a cosine does not mind scale), and mantissas are shifted to it and rounded. Nothing but
-//! integer operations happens to the numbers, so every platform gets the same integers, sums and answers; there is no
-//! rounding mode, fused multiplication or order of summation to disagree on. The cosine is compared with the threshold by
-//! cross-multiplying squares: `dot² · 10⁶ > threshold² · |a|² · |b|²`, in 128 bits.
+//! Every number is turned into a fixed-point integer from the bits of its IEEE 754 encoding: the largest exponent of
+//! the list is the common scale (a cosine does not mind scale), and mantissas are shifted to it and rounded. Nothing
+//! but integer operations happens to the numbers, so every platform gets the same integers, sums and answers; there is
+//! no rounding mode, fused multiplication or order of summation to disagree on. The cosine is compared with the
+//! threshold by cross-multiplying squares: `dot² · 10⁶ > threshold² · |a|² · |b|²`, in 128 bits.
 //!
-//! Up to [`FINE`] numbers keep 15 bits each. Longer lists keep 7 bits and a scale for every [`BLOCK`] of them, so that a few
-//! large numbers do not cost the many small ones theirs: the error stays below half a per cent of the cosine (see the
-//! tests), and a list of 1,536 numbers takes 1.6 KB.
+//! Up to [`FINE`] numbers keep 15 bits each. Longer lists keep 7 bits and a scale for every [`BLOCK`] of them, so that
+//! a few large numbers do not cost the many small ones theirs: the error stays below half a per cent of the cosine (see
+//! the tests), and a list of 1,536 numbers takes 1.6 KB.
 
 use crate::codec::codec;
 use alloc::vec::Vec;
@@ -19,7 +19,8 @@ pub(crate) const LONGEST: usize = 4096;
 const FINE: usize = 256;
 /// Numbers of a longer list that share a scale.
 const BLOCK: usize = 16;
-/// The furthest that the scale of a block is below that of the list, as a power of two: what is smaller still is nothing.
+/// The furthest that the scale of a block is below that of the list, as a power of two: what is smaller still is
+/// nothing.
 const DEEPEST: u8 = 40;
 
 /// A quantised embedding.

@@ -1,7 +1,8 @@
-//! What a harness puts around what a tool said: blocks of content, the streams of a process, an exit code above or below it.
+//! What a harness puts around what a tool said: blocks of content, the streams of a process, an exit code above or
+//! below it.
 //!
-//! The same answer is the same answer whoever hands it on. Only what is known to its last field is opened: one field more may be
-//! the answer.
+//! The same answer is the same answer whoever hands it on. Only what is known to its last field is opened: one field
+//! more may be the answer.
 
 use super::lines::trimmed;
 use super::scan::holds;
@@ -49,7 +50,8 @@ const EXITED: [&str; 12] = [
     "exit",
     "exited with code",
 ];
-/// The first letters of the lines that may stand above an output, and bytes of such a line, or of those below an output, at most.
+/// The first letters of the lines that may stand above an output, and bytes of such a line, or of those below an
+/// output, at most.
 const HEADS: [[u8; 4]; 9] = [*b"chun", *b"comm", *b"exit", *b"obse", *b"orig", *b"proc", *b"the ", *b"tota", *b"wall"];
 const LINE: usize = 256;
 /// What a line below an output begins with that tells where the process ran.

@@ -96,7 +96,8 @@ impl FailureFacts {
     }
 }
 
-/// A place that somebody told, in one word: what reads like a sentence may be meant for the agent, who is told the place.
+/// A place that somebody told, in one word: what reads like a sentence may be meant for the agent, who is told the
+/// place.
 fn one_place(given: &str) -> Option<String> {
     let shown = printable(given, PLACE);
     let mut words = shown.split(' ');

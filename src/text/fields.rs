@@ -175,7 +175,8 @@ impl Parts {
         self.0 |= other.0;
     }
 
-    /// Whether these make an object a message's wrapper: its `id` numbers the message, and tells nothing of what it carries.
+    /// Whether these make an object a message's wrapper: its `id` numbers the message, and tells nothing of what it
+    /// carries.
     pub(super) fn wrap(self) -> bool {
         let has = |parts: u8| self.0 & parts == parts;
         // Without either nothing depends on it.

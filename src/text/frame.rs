@@ -1,5 +1,5 @@
-//! What stays of a call when its figures and the names with figures in them go: `kubectl delete pod shop-6c9d-wq2` and the same of
-//! `shop-6c9d-x7k` are one frame.
+//! What stays of a call when its figures and the names with figures in them go: `kubectl delete pod shop-6c9d-wq2` and
+//! the same of `shop-6c9d-x7k` are one frame.
 
 use super::lines::trimmed;
 

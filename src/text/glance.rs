@@ -1,10 +1,10 @@
-//! What a glance at a long output tells: enough to know that it equals no output seen before, however much of either changes
-//! by itself.
+//! What a glance at a long output tells: enough to know that it equals no output seen before, however much of either
+//! changes by itself.
 //!
-//! Masking an output is most of what a healthy event costs, and of a hundred outputs hardly one is ever equal to another. So
-//! a long one gets a *sketch* first: the first and the last few words that no masking touches. Outputs that are equal once
-//! masked, or once their digits are gone, have one sketch; where it is new, the output is equal to none, and need not be read
-//! (`unread.rs` says what is done where it is not).
+//! Masking an output is most of what a healthy event costs, and of a hundred outputs hardly one is ever equal to
+//! another. So a long one gets a *sketch* first: the first and the last few words that no masking touches. Outputs that
+//! are equal once masked, or once their digits are gone, have one sketch; where it is new, the output is equal to none,
+//! and need not be read (`unread.rs` says what is done where it is not).
 
 use super::answer::Says;
 use super::digest::{Key, combine, mark, salted};
@@ -63,8 +63,8 @@ impl Words {
     }
 }
 
-/// The sketch of an output that comes with what `head` is the key of, and what it says where it is JSON; nothing of a short one,
-/// where too few words at the ends stay as they are, or where what it says takes a closer look.
+/// The sketch of an output that comes with what `head` is the key of, and what it says where it is JSON; nothing of a
+/// short one, where too few words at the ends stay as they are, or where what it says takes a closer look.
 pub(super) fn sketch(text: &str, head: Key, failed: bool, salt: u64) -> Option<(u32, Option<Says>)> {
     if text.len() <= 2 * END {
         return None;
@@ -96,15 +96,15 @@ struct Word<'a> {
 }
 
 impl Word<'_> {
-    /// Whether nothing of it is ever masked: without a digit nothing is but the unit behind a number (`0.3 seconds`), and control
-    /// characters. `before` is whether the word before it is plain.
+    /// Whether nothing of it is ever masked: without a digit nothing is but the unit behind a number (`0.3 seconds`),
+    /// and control characters. `before` is whether the word before it is plain.
     fn stays(&self, before: bool) -> bool {
         self.plain && (before || !self.rest.first().is_some_and(|first| begins_unit(*first)))
     }
 }
 
-/// Shows the words of a text from its beginning or from its end, until `take` has what it needs; nothing where the text ends
-/// before that. A word with which the text ends is not shown: that cut it, perhaps.
+/// Shows the words of a text from its beginning or from its end, until `take` has what it needs; nothing where the text
+/// ends before that. A word with which the text ends is not shown: that cut it, perhaps.
 #[inline]
 fn each_word<'a, const BACKWARDS: bool>(text: &'a [u8], mut take: impl FnMut(Word<'a>) -> bool) -> Option<()> {
     // What is in a block from a place on, counted from where it is entered.
@@ -166,8 +166,8 @@ fn ends(text: &[u8], words: &mut Words) -> Option<()> {
     })
 }
 
-/// Takes texts of JSON that are no part of what goes by its name, with those names. Merged into its caller it makes every other text
-/// dearer.
+/// Takes texts of JSON that are no part of what goes by its name, with those names. Merged into its caller it makes
+/// every other text dearer.
 #[inline(never)]
 fn values(text: &str, words: &mut Words) -> Option<()> {
     let text = text.get(..text.floor_char_boundary(START))?;
@@ -206,8 +206,9 @@ fn values(text: &str, words: &mut Words) -> Option<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::outcome::{Empty, OutcomeFacts, Scratch, Volatile, glance, outcome};
+    use super::super::outcome::{Empty, OutcomeFacts, Scratch, glance, outcome};
     use super::super::token::{BLANK, CONTROL, DIGIT, LETTER, is};
+    use super::super::volatile::Volatile;
     use super::{Word, each_word};
     use crate::model::{Outcome, ToolResult};
     use alloc::{format, string::String, vec::Vec};

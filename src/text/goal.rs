@@ -56,8 +56,8 @@ struct Word<'a> {
     inside: bool,
 }
 
-/// The words of a text: addresses whole, words with their inner points, dashes and slashes, single characters of scripts
-/// that put no blanks between words.
+/// The words of a text: addresses whole, words with their inner points, dashes and slashes, single characters of
+/// scripts that put no blanks between words.
 struct Words<'a> {
     rest: &'a str,
     first: bool,
@@ -133,14 +133,14 @@ const fn kept(hash: u32) -> u32 {
     hash & 0x1f_ffff & !WEIGHT
 }
 
-/// A value beside the text, as one object: the same text for eight recipients is a list. That both are asked of one database, and for
-/// so many rows at most, does not make them alike; that one is asked does.
+/// A value beside the text, as one object: the same text for eight recipients is a list. That both are asked of one
+/// database, and for so many rows at most, does not make them alike; that one is asked does.
 pub(crate) fn beside(name: &str, value: &str) -> u32 {
     hash(&format!("{name}={value}")) | if matches!(name, "agent" | "to") { OBJECT } else { 0 }
 }
 
-/// What a text names whatever its language: files without their folders, identifiers, words with a figure in them. No bare
-/// numbers, which count something.
+/// What a text names whatever its language: files without their folders, identifiers, words with a figure in them. No
+/// bare numbers, which count something.
 pub(crate) fn named_things(text: &str, most: usize) -> Vec<u32> {
     let text = clipped(text);
     let mut found: Vec<u32> = Vec::new();
@@ -353,8 +353,8 @@ impl Goal {
         (head, tails.take(shorter.saturating_sub(head)).take_while(same).count())
     }
 
-    /// Whether one part was taken out of the earlier one, whatever the words of the part are: the names in a long list are
-    /// too many to count as names. A word that carries little is a courtesy.
+    /// Whether one part was taken out of the earlier one, whatever the words of the part are: the names in a long list
+    /// are too many to count as names. A word that carries little is a courtesy.
     fn shortens(&self, before: &Self, shared: usize) -> bool {
         if self.words.len() != shared || before.words.len() <= shared {
             return false;

@@ -1,7 +1,8 @@
 //! What a call said in its arguments, kept as text until somebody asks what is in it.
 //!
-//! Hardly a result needs the words of its call: an error does, and a short answer to a question. So a waiting call keeps
-//! the text itself, in memory alone and shared by whoever may ask, and a snapshot holds what would have been read of it.
+//! Hardly a result needs the words of its call: an error does, and a short answer to a question. So a waiting call
+//! keeps the text itself, in memory alone and shared by whoever may ask, and a snapshot holds what would have been read
+//! of it.
 
 use super::digest::{Key, combine, salted};
 use super::mask::{HIGH, ONES};

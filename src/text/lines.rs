@@ -3,7 +3,8 @@
 
 use super::scan::{line_end, line_start};
 
-/// What [`str::trim`] leaves: most texts are so already, but for a line's end or a blank. Where size counts, once in the program.
+/// What [`str::trim`] leaves: most texts are so already, but for a line's end or a blank. Where size counts, once in
+/// the program.
 #[cfg_attr(target_family = "wasm", inline(never))]
 #[cfg_attr(not(target_family = "wasm"), inline)]
 pub(crate) fn trimmed(text: &str) -> &str {

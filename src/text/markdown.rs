@@ -1,7 +1,7 @@
 //! Text that is not ours in Markdown: shown, never live.
 //!
-//! A report is opened in an issue, a chat or a pull request. A tool's name or an output may hold links, pictures that tell
-//! somebody that it was read, mentions, or an end of what it stands in.
+//! A report is opened in an issue, a chat or a pull request. A tool's name or an output may hold links, pictures that
+//! tell somebody that it was read, mentions, or an end of what it stands in.
 
 use alloc::string::String;
 

@@ -5,8 +5,8 @@
 //! honest log tail or a paged listing moves on. Heavy masking is for classes of errors: digits, quoted strings, paths
 //! and case go as well, because the same mistake made with other arguments is the same mistake.
 //!
-//! The pass is linear: every byte is looked at a bounded number of times, whatever the text. Most of them once, together
-//! with sixty-three others: only where something can change is a byte looked at by itself.
+//! The pass is linear: every byte is looked at a bounded number of times, whatever the text. Most of them once,
+//! together with sixty-three others: only where something can change is a byte looked at by itself.
 
 use super::scan::{self, BLOCK, stops};
 use super::terminal::sequence_end;
@@ -69,8 +69,8 @@ pub(crate) fn first_digit(bytes: &[u8]) -> Option<usize> {
     bytes.get(start..)?.iter().position(u8::is_ascii_digit).map(|at| start + at)
 }
 
-/// Where the run of ASCII digits ends that begins at `at`, if one does; eight bytes at a time. Where size counts, once in the
-/// program.
+/// Where the run of ASCII digits ends that begins at `at`, if one does; eight bytes at a time. Where size counts, once
+/// in the program.
 #[cfg_attr(target_family = "wasm", inline(never))]
 #[cfg_attr(not(target_family = "wasm"), inline)]
 pub(crate) fn end_of_digits(bytes: &[u8], at: usize) -> usize {
@@ -91,8 +91,8 @@ pub(crate) fn end_of_digits(bytes: &[u8], at: usize) -> usize {
 pub(super) const ONES: u64 = 0x0101_0101_0101_0101;
 pub(super) const HIGH: u64 = ONES << 7;
 
-/// The high bit of every byte of eight that is a digit. None can carry into the next: seven bits and what is added fit into
-/// a byte.
+/// The high bit of every byte of eight that is a digit. None can carry into the next: seven bits and what is added fit
+/// into a byte.
 #[inline]
 pub(super) const fn digits_of(word: u64) -> u64 {
     let seven = word & !HIGH;
@@ -116,7 +116,8 @@ pub(crate) fn normalise(text: &str, strength: Strength, out: &mut String) -> Mas
 /// From where to where something is in a text.
 pub(crate) type Span = (usize, usize);
 
-/// The same, lightly, and adds to `numbers` where in `out` words with digits have them: from the first to the word's end.
+/// The same, lightly, and adds to `numbers` where in `out` words with digits have them: from the first to the word's
+/// end.
 pub(crate) fn normalise_light(text: &str, out: &mut String, numbers: &mut Vec<Span>) -> Masked {
     Pass::<false>::new(text, out, Some(numbers)).run()
 }
@@ -155,13 +156,13 @@ struct Pass<'a, const HEAVY: bool> {
     digits: bool,
     /// Line ends and the like were copied with what stands around them, and are to become blanks.
     breaks: bool,
-    /// Heavy: the text has no capitals but ASCII's, so that all of it can be folded at once: the first others are `À` and
-    /// what follows.
+    /// Heavy: the text has no capitals but ASCII's, so that all of it can be folded at once: the first others are `À`
+    /// and what follows.
     ascii: bool,
     /// Light: where digits are in `out`.
     numbers: Option<&'a mut Vec<Span>>,
-    /// The latest number stayed. Those of a text are mostly alike: in prose nearly all are told by the bytes beside them, in a
-    /// log hardly one is.
+    /// The latest number stayed. Those of a text are mostly alike: in prose nearly all are told by the bytes beside
+    /// them, in a log hardly one is.
     plain: bool,
 }
 
@@ -339,8 +340,8 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
         self.skip_to(end);
     }
 
-    /// A word with a digit in it: the only words that can be volatile. `plain` is where it ends, if it is told to be none of
-    /// those; `asked` is whether that was looked for.
+    /// A word with a digit in it: the only words that can be volatile. `plain` is where it ends, if it is told to be
+    /// none of those; `asked` is whether that was looked for.
     fn number(&mut self, asked: bool, plain: Option<usize>) {
         let (around, digit) = (self.around(), self.at);
         let end = match plain {
@@ -391,8 +392,8 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
         }
     }
 
-    /// Heavy: where the token around this digit ends, if it has nothing that makes a path of it: what stands before the digit was
-    /// looked at where it stands.
+    /// Heavy: where the token around this digit ends, if it has nothing that makes a path of it: what stands before the
+    /// digit was looked at where it stands.
     #[inline]
     fn end_of_figures(&self) -> Option<usize> {
         if !self.classed(self.at, DIGIT) {

@@ -6,7 +6,6 @@
 mod again;
 mod answer;
 mod artifact;
-mod asked;
 mod canonical;
 mod complaint;
 mod digest;
@@ -18,6 +17,7 @@ mod embedding;
 mod envelope;
 mod failure;
 mod fields;
+mod figures;
 mod frame;
 mod glance;
 mod goal;
@@ -28,10 +28,11 @@ pub(crate) mod markdown;
 mod mask;
 mod money;
 mod mutation;
+mod named;
 mod nature;
 mod nearest;
 mod novelty;
-mod order;
+mod orders;
 mod outcome;
 mod pattern;
 mod refusal;
@@ -48,6 +49,7 @@ mod signature;
 mod similar;
 mod similarity;
 mod sketch;
+mod sort;
 mod stream;
 mod tape;
 mod target;
@@ -55,12 +57,13 @@ mod terminal;
 mod token;
 mod unread;
 mod vocabulary;
+mod volatile;
 mod volatile_json;
+mod waits;
 mod words;
 
 pub(crate) use answer::{is_hopeless, may_change, narrows};
 pub(crate) use artifact::{document, failing_tests, patch};
-pub(crate) use asked::{ordered_times, orders_sweep, orders_wait};
 pub(crate) use canonical::{CallKey, arguments, call_key, canonical_json, depth_within};
 pub(crate) use complaint::complains;
 pub(crate) use digest::{Digests, Key, combine, evidence, key, mark, salt, salted, shown, veil};
@@ -71,6 +74,7 @@ pub(crate) use effect::{Moved, State as Effect};
 pub(crate) use embedding::{Embedding, LONGEST as LONGEST_EMBEDDING};
 pub(crate) use envelope::{opened, with_output};
 pub(crate) use failure::{FailureFacts, SIGNATURE as FAILURE_SIGNATURE, name as failure_name};
+pub(crate) use figures::{Figures, progress};
 pub(crate) use frame::{call_frame, frame, heading};
 pub(crate) use goal::{Goal, Kinship, beside, figures, goal_words, named_things, plain_words, quoted};
 pub(crate) use late::Late;
@@ -78,18 +82,17 @@ pub(crate) use left::Left;
 pub(crate) use lines::trimmed;
 pub(crate) use mask::{Span, Strength, normalise};
 pub(crate) use money::{cost_of, millionths};
-pub(crate) use mutation::{Edit, Named, edit, keeps_notes, kind, kind_of, limit, mutates, quiet};
+pub(crate) use mutation::{Edit, edit, kind, kind_of, limit, mutates, quiet};
+pub(crate) use named::{Named, keeps_notes};
 pub(crate) use nature::{Nature, mistake, nature, told, transient, waited};
 pub(crate) use nearest::nearest;
 pub(crate) use novelty::{BLOCK_WORDS, Novelty};
-pub(crate) use order::{ordered, sort_few};
-pub(crate) use outcome::{
-    Empty, Figures, Glance, OutcomeFacts, Scratch, Seen, Volatile, glance, outcome, progress, seen,
-};
+pub(crate) use orders::{ordered_times, orders_sweep, orders_wait};
+pub(crate) use outcome::{Empty, Glance, OutcomeFacts, Scratch, Seen, glance, outcome, seen};
 pub(crate) use refusal::Refusal;
 pub(crate) use request::{
-    Asks, REASONS, Waits, asked_wait, asks, backoff, delegated, ends, enters, has_digit, is_reason, pages,
-    reads_as_prose, records, request_goal, request_words, scrolls, sent, steers, waits, word_hashes,
+    Asks, REASONS, asks, delegated, ends, enters, has_digit, is_reason, pages, reads_as_prose, records, request_goal,
+    request_words, scrolls, sent, steers, word_hashes,
 };
 pub(crate) use results::all_pass;
 pub(crate) use root::{Tokens, down, first_mark, rejects, root_place, tells_trouble};
@@ -99,7 +102,10 @@ pub(crate) use signature::Signatures;
 pub(crate) use similar::{Pattern, gist, is_gist};
 pub(crate) use similarity::Request;
 pub(crate) use sketch::{Sketch, Words};
+pub(crate) use sort::{sort_few, sorted};
 pub(crate) use stream::{Periods, Repetition};
 pub(crate) use target::target;
 pub(crate) use unread::Unread;
 pub(crate) use vocabulary::Vocabulary;
+pub(crate) use volatile::Volatile;
+pub(crate) use waits::{Waits, asked_wait, backoff, waits};

@@ -187,7 +187,8 @@ pub(crate) fn transient(result: &ToolResult) -> bool {
     of_message(beginning(&result.output)) == Nature::Transient
 }
 
-/// Whether a failed result tells that the call itself has waited, until its time was over: `timed out waiting for the condition`.
+/// Whether a failed result tells that the call itself has waited, until its time was over:
+/// `timed out waiting for the condition`.
 pub(crate) fn waited(output: &str) -> bool {
     beginning(output).contains("imed out waiting")
 }

@@ -2,8 +2,8 @@
 //!
 //! Three words in a row are new unless they were said before, as far as a table of fingerprints remembers. Words are
 //! weighed in blocks; a stretch of blocks with little that is new is a text that turns in circles without repeating
-//! itself exactly. Where not even a word is new in as many words of prose, that is worth much more: the same few things are
-//! said in ever other orders. As everywhere with streams, how the text was cut into pieces makes no difference.
+//! itself exactly. Where not even a word is new in as many words of prose, that is worth much more: the same few things
+//! are said in ever other orders. As everywhere with streams, how the text was cut into pieces makes no difference.
 
 use super::rows::Rows;
 use super::stream::Layout;
@@ -20,11 +20,12 @@ const PLAIN: u32 = 4;
 const LITTLE: u32 = 40;
 const LEAST: u32 = 25;
 
-/// Words that were never heard before, beyond which a block says something all the same: whose list it is, what befell this time.
+/// Words that were never heard before, beyond which a block says something all the same: whose list it is, what befell
+/// this time.
 const NAMED: u32 = 1;
 
-/// What a block of prose is worth in which at most one word is new; as many blocks as all the words that were said are worth
-/// nothing, for in a long text such come by chance.
+/// What a block of prose is worth in which at most one word is new; as many blocks as all the words that were said are
+/// worth nothing, for in a long text such come by chance.
 const BARREN: u32 = 5;
 
 /// Blocks in a row that say little.
@@ -83,7 +84,8 @@ codec!(struct Prose { heard, words, new, named, distinct, block, barren });
 const PLACES: usize = 128;
 const WAYS: usize = 4;
 
-/// Words that were heard, in places of which there are always as many: fingerprints of a byte each, the one that was entered last first; 0 is none.
+/// Words that were heard, in places of which there are always as many: fingerprints of a byte each, the one that was
+/// entered last first; 0 is none.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Heard(Vec<[u8; WAYS]>);
 codec!(struct Heard(_));
@@ -114,7 +116,8 @@ impl Heard {
 }
 
 impl Prose {
-    /// Takes a word in, and tells whether it ends a block. A number that was said before is none: those of a table come again.
+    /// Takes a word in, and tells whether it ends a block. A number that was said before is none: those of a table come
+    /// again.
     #[inline]
     fn take(&mut self, word: u32, cursor: &Cursor, names: bool) -> bool {
         if self.heard.learn(word, PLACES) {

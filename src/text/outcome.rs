@@ -8,21 +8,19 @@ use super::answer::{Says, nothing_in, says};
 use super::canonical::canonical_json;
 use super::digest::{Digests, Key, combine, key, salted};
 use super::echo::{Echo, Places};
+use super::figures::digits_masked;
 use super::glance::sketch;
 use super::late::Late;
 use super::lines::trimmed;
-use super::mask::{
-    CLIP_ABOVE, LETTERS_COUNTED, Span, Strength, clip, clip_to, end_of_digits, first_digit, normalise, normalise_light,
-};
-use super::mutation::Names;
-use super::pattern::{self, Pattern, Steps};
+use super::mask::{CLIP_ABOVE, LETTERS_COUNTED, Span, Strength, clip, clip_to, normalise, normalise_light};
+use super::named::Names;
 use super::refusal::{Refusal, refusal};
 use super::root::Marks;
-use super::scan::{each_number, may_mark_progress};
+use super::volatile::Volatile;
 use super::volatile_json::{Answer, Buffers, is_json};
 use crate::codec::codec;
-use crate::model::{Error, ErrorCode, Outcome, ToolResult};
-use alloc::{borrow::Cow, format, string::String, vec::Vec};
+use crate::model::{Outcome, ToolResult};
+use alloc::{string::String, vec::Vec};
 use core::fmt::Write;
 use serde_json::{Map, Value};
 
@@ -33,8 +31,8 @@ pub(crate) struct OutcomeFacts {
     pub(crate) exact: Key,
     /// Equal for results equal but for what changes by itself; always where `exact` is.
     pub(crate) light: Key,
-    /// Equal for results of at least [`SHAPE_WORDS`] words equal but for digits too; none where a result tells how far it
-    /// is (`42 %`, `3/10`, `3 of 10`).
+    /// Equal for results of at least [`SHAPE_WORDS`] words equal but for digits too; none where a result tells how far
+    /// it is (`42 %`, `3/10`, `3 of 10`).
     pub(crate) shape: Option<Key>,
     /// The class of an error; none of a success and of a negative answer.
     pub(crate) class: Option<Key>,
@@ -129,112 +127,6 @@ impl Scratch {
     }
 }
 
-/// The user's patterns of what does not make two outputs differ.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Volatile {
-    patterns: Vec<Pattern>,
-}
-
-impl Volatile {
-    const MAX_PATTERNS: usize = 32;
-    const MAX_CHARS: usize = 1024;
-    /// Bytes from where a match begins within which it ends.
-    const REACH: usize = 192;
-
-    /// Compiles `patterns.volatile`.
-    ///
-    /// # Errors
-    /// `invalid-config` naming `patterns.volatile` where there are more than 32, or `patterns.volatile[i]` where one is
-    /// longer than 1,024 characters, malformed, too large once its repetitions are written out, or matches empty text.
-    pub(crate) fn compile(patterns: &[String]) -> Result<Self, Error> {
-        if patterns.len() > Self::MAX_PATTERNS {
-            let error = Error::new(ErrorCode::InvalidConfig, "more than 32 patterns").at("patterns.volatile");
-            return Err(error.with(patterns.len()));
-        }
-        let compile = |(index, pattern): (usize, &String)| {
-            let refuse = |message: String| {
-                Error::new(ErrorCode::InvalidConfig, message).at(format!("patterns.volatile[{index}]")).with(pattern)
-            };
-            if pattern.chars().count() > Self::MAX_CHARS {
-                return Err(refuse("longer than 1,024 characters".into()));
-            }
-            let compiled = pattern::compile(pattern).map_err(&refuse)?;
-            if compiled.regex.is_match("") {
-                return Err(refuse("matches empty text, and so everywhere".into()));
-            }
-            Ok(compiled)
-        };
-        Ok(Self { patterns: patterns.iter().enumerate().map(compile).collect::<Result<_, _>>()? })
-    }
-
-    /// `text` with the matches of every pattern replaced, the leftmost first; without patterns, `text` itself. A match is
-    /// looked for within [`Self::REACH`] bytes of where it begins, and the patterns may take so many [`Steps`]: what is left
-    /// when a pattern has spent its part stays as it is, and is noted in `cut_short`.
-    pub(crate) fn apply<'a>(&self, text: &'a str, cut_short: &mut u32) -> Cow<'a, str> {
-        let mut steps = Steps::of(text, self.patterns.iter());
-        self.patterns.iter().fold(Cow::Borrowed(text), |text, pattern| {
-            match steps.share(pattern, |left| Self::replaced(pattern, &text, left, cut_short)) {
-                None => text,
-                Some(replaced) => Cow::Owned(replaced),
-            }
-        })
-    }
-
-    /// `text` with the matches of one pattern replaced; nothing where there are none.
-    fn replaced(pattern: &Pattern, text: &str, left: &mut usize, cut_short: &mut u32) -> Option<String> {
-        let (mut out, mut kept, mut at) = (None::<String>, 0, 0);
-        // No match that begins at `at` or behind it ends before this.
-        let mut ahead = 0;
-        while at < text.len() {
-            // Where the window ends a match may end as well, so it is twice as wide as a match may be long.
-            let end = text.floor_char_boundary(at.saturating_add(2 * Self::REACH));
-            let next = text.floor_char_boundary(at.saturating_add(Self::REACH));
-            if end < ahead {
-                at = next;
-                continue;
-            }
-            let most = pattern.cost(end - at);
-            if *left < most {
-                *cut_short = cut_short.saturating_add(1);
-                break;
-            }
-            let found = text.get(..end).and_then(|window| pattern.regex.find_at(window, at));
-            let seen = found.map_or(end, |found| pattern.looked_at(text, found.end()).min(end));
-            *left -= pattern.cost(seen.saturating_sub(at)).min(most);
-            match found {
-                // What ends where the window does may go on behind it.
-                Some(found) if found.end() == end && end < text.len() && found.start() > at => at = found.start(),
-                Some(found) if found.start() < next || end == text.len() => {
-                    let out = out.get_or_insert_default();
-                    out.push_str(text.get(kept..found.start()).unwrap_or_default());
-                    out.push_str("<volatile>");
-                    kept = found.end();
-                    // No pattern matches empty text alone, but some do beside others.
-                    at = if found.is_empty() { text.ceil_char_boundary(kept + 1) } else { kept };
-                }
-                Some(found) => at = found.start(),
-                None if end == text.len() => break,
-                None => {
-                    // Matches far from each other: to look ahead once is half of looking at everything in two windows.
-                    at = next;
-                    let far = text.floor_char_boundary(at.saturating_add(pattern.reach(*left)));
-                    let first = text.get(..far).and_then(|near| pattern.regex.shortest_match_at(near, at));
-                    ahead = first.unwrap_or(far);
-                    *left -= pattern.cost(ahead.saturating_sub(at)).min(*left);
-                    if first.is_none() {
-                        *cut_short = cut_short.saturating_add(u32::from(far < text.len()));
-                        break;
-                    }
-                }
-            }
-        }
-        out.map(|mut out| {
-            out.push_str(text.get(kept..).unwrap_or_default());
-            out
-        })
-    }
-}
-
 /// What a result is before it is read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Glance {
@@ -247,8 +139,8 @@ pub(crate) struct Glance {
     details: bool,
     /// [`OutcomeFacts::exact`].
     pub(crate) exact: Key,
-    /// Outputs that are equal but for what changes by itself, or but for digits, have one. None where the output has to be
-    /// read at once.
+    /// Outputs that are equal but for what changes by itself, or but for digits, have one. None where the output has to
+    /// be read at once.
     pub(crate) sketch: Option<u32>,
     /// With a sketch: what is said in JSON.
     json: Option<Says>,
@@ -284,7 +176,7 @@ pub(crate) fn glance(result: &ToolResult, volatile: &Volatile, scratch: &mut Scr
         None => salted("output", salt, text.as_bytes()),
     };
     let exact = combine("outcome/exact", &[head, raw]);
-    let may_wait = details.is_none() && volatile.patterns.is_empty();
+    let may_wait = details.is_none() && volatile.is_empty();
     let told = if may_wait { sketch(text, head, failed, salt) } else { None };
     let (sketch, json) = told.map_or((None, None), |(sketch, json)| (Some(sketch), json));
     Glance { failed, head, raw, middle, details: details.is_some(), exact, sketch, json }
@@ -322,7 +214,7 @@ impl Light {
         let mut letters = 0;
         let is_json = answer.is_some();
         if let Some(answer) = answer {
-            if volatile.patterns.is_empty() {
+            if volatile.is_empty() {
                 answer.write(light, numbers);
             } else {
                 other.clear();
@@ -405,9 +297,9 @@ impl Kept {
     }
 }
 
-/// Reads a result of `tool` at which there was a `glance`; `echo` is what its error may repeat of the call's arguments. What is
-/// no fuller than `quiet` is no negative answer to this call. Of one that is `left` unread nothing is known but what equals
-/// it to the byte and what its ends say.
+/// Reads a result of `tool` at which there was a `glance`; `echo` is what its error may repeat of the call's arguments.
+/// What is no fuller than `quiet` is no negative answer to this call. Of one that is `left` unread nothing is known but
+/// what equals it to the byte and what its ends say.
 pub(crate) fn outcome(
     tool: &str,
     result: &ToolResult,
@@ -422,7 +314,7 @@ pub(crate) fn outcome(
     let Glance { failed, head, raw, details, exact, .. } = *glance;
     let text = if details { whole.as_str() } else { result.output.as_str() };
     // There is little to be read of what is left, unless it failed.
-    let key = if volatile.patterns.is_empty() && (failed || !left) {
+    let key = if volatile.is_empty() && (failed || !left) {
         Again::key(
             tool,
             result,
@@ -565,8 +457,8 @@ fn head_key(result: &ToolResult, exit_code: Option<i32>, salt: u64, buffer: &mut
     salted("outcome/head", salt, buffer.as_bytes())
 }
 
-/// What there is in an answer in which there is nothing; by how much it says that nothing was found. Of a call, how far its
-/// success may go.
+/// What there is in an answer in which there is nothing; by how much it says that nothing was found. Of a call, how far
+/// its success may go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Empty {
     /// It is not empty; of a call, whose answer is what it was made for.
@@ -660,7 +552,8 @@ fn is_zero(answer: &str) -> bool {
     answer.len() <= ZERO && answer.contains('0') && answer.bytes().all(|byte| b"0[](), \r\n\t".contains(&byte))
 }
 
-/// The object of JSON behind what a client says of it, such as a status of HTTP: `HTTP/1.1 400 Bad Request`, `404`, `API error:`.
+/// The object of JSON behind what a client says of it, such as a status of HTTP: `HTTP/1.1 400 Bad Request`, `404`,
+/// `API error:`.
 fn body_of_status(text: &str) -> Option<&str> {
     let text = trimmed(text);
     let at = text.bytes().take(STATUS_LINE + 1).position(|byte| byte == b'{').filter(|at| *at > 0)?;
@@ -690,148 +583,10 @@ fn letters_outside_tags(text: &str) -> u32 {
     letters + super::mask::letters(rest)
 }
 
-/// Appends `text` to `out` with every number as `#`, and tells whether one of them marks progress. `numbers` tells where
-/// digits are; where there are none, nothing is appended.
-fn digits_masked(text: &str, numbers: &[Span], mut out: Option<&mut String>) -> bool {
-    let bytes = text.as_bytes();
-    match out.as_deref_mut() {
-        Some(out) if !numbers.is_empty() => out.reserve(text.len()),
-        // Nothing to write, and nothing to find.
-        None if !may_mark_progress(bytes) => return false,
-        _ => {}
-    }
-    let mut progress_mark = false;
-    let mut copied = 0;
-    for (from, to) in numbers {
-        let mut at = *from.max(&copied);
-        while at < *to {
-            let start = at;
-            let mut end = end_of_digits(bytes, start);
-            if end == start {
-                at += 1;
-                continue;
-            }
-            while matches!(bytes.get(end), Some(b'.' | b',')) {
-                let more = end_of_digits(bytes, end + 1);
-                if more == end + 1 {
-                    break;
-                }
-                end = more;
-            }
-            let before = start.checked_sub(1).and_then(|before| bytes.get(before)).copied().unwrap_or(b' ');
-            progress_mark |= is_progress_mark(before, bytes.get(end..).unwrap_or_default());
-            if let Some(out) = out.as_deref_mut() {
-                out.push_str(text.get(copied..start).unwrap_or_default());
-                out.push('#');
-            }
-            copied = end;
-            at = end;
-        }
-    }
-    if let Some(out) = out.filter(|_| !numbers.is_empty()) {
-        out.push_str(text.get(copied..).unwrap_or_default());
-    }
-    progress_mark
-}
-
-/// How far the first 4 KB of an answer tell that something is: a digest of the figures that mark progress; 0 where there are none.
-pub(crate) fn progress(answer: &str) -> u32 {
-    let (bytes, _) = clip(answer);
-    let (bytes, mut sum, mut at) = (bytes.as_bytes(), 0_u32, 0);
-    while let Some(start) = bytes.get(at..).and_then(first_digit).map(|digit| at + digit) {
-        let end = end_of_digits(bytes, start);
-        let before = start.checked_sub(1).and_then(|before| bytes.get(before)).copied().unwrap_or(b' ');
-        let after = bytes.get(end..).unwrap_or_default();
-        if is_progress_mark(before, after) {
-            // With what it is a part of.
-            let mark = bytes.get(start..end).unwrap_or_default().iter().chain(after.iter().take(6));
-            sum = mark.fold(sum.rotate_left(7), |sum, byte| (sum ^ u32::from(*byte)).wrapping_mul(0x0100_0193));
-        }
-        at = end.max(start + 1);
-    }
-    sum
-}
-
-/// What joins a number to a time, an id or a name.
-const JOINS: [bool; 256] = {
-    let mut joins = [false; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        let own = byte as u8;
-        if let Some(of) = joins.split_at_mut(byte).1.first_mut() {
-            *of = own.is_ascii_alphanumeric() || matches!(own, b'_' | b':' | b'-' | b'/');
-        }
-        byte += 1;
-    }
-    joins
-};
-
-fn joins(byte: u8) -> bool {
-    JOINS.get(usize::from(byte)).copied().unwrap_or(false)
-}
-
-/// The figures in a text that stand by themselves; times, ids and names have none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Figures {
-    /// The sum of what is whole in them.
-    pub(crate) sum: u32,
-    /// A digest of all, decimals among them.
-    pub(crate) digest: u32,
-}
-
-impl Figures {
-    pub(crate) fn of(text: &str) -> Self {
-        let (bytes, mut figures) = (text.as_bytes(), Self { sum: 0, digest: 0x811c_9dc5 });
-        each_number(bytes, |start, end| {
-            let before = start.checked_sub(1).and_then(|before| bytes.get(before));
-            let (before, after) = (before.copied().unwrap_or(b' '), bytes.get(end).copied().unwrap_or(b' '));
-            let number = bytes.get(start..end).unwrap_or_default();
-            if !joins(before) && !joins(after) && number.len() < 10 {
-                // Of a decimal what stands before the point.
-                let whole = before != b'.';
-                let number = number.iter().fold(0_u32, |number, digit| number * 10 + u32::from(digit - b'0'));
-                figures.sum = figures.sum.saturating_add(if whole { number } else { 0 });
-                figures.digest = (figures.digest.rotate_left(5) ^ number).wrapping_mul(0x0100_0193);
-            }
-        });
-        figures
-    }
-}
-
-/// Whether a number between `before` and `after` tells how far something is: `42 %`, `3/10`, `3 of 10`, `3 out of 10`.
-fn is_progress_mark(before: u8, after: &[u8]) -> bool {
-    let joins = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'.' | b'-' | b'_' | b':');
-    // Most numbers are told by what stands behind them.
-    let next = match after {
-        [b' ', next, ..] | [next, ..] => *next,
-        [] => b' ',
-    };
-    if !matches!(next, b'%' | b'o' | b'/') || joins(before) {
-        return false;
-    }
-    let after_blank = after.strip_prefix(b" ").unwrap_or(after);
-    if after_blank.first() == Some(&b'%') {
-        // `5 % 3` and `10 %d` are no percentages.
-        return !after_blank.get(1).is_some_and(u8::is_ascii_alphanumeric);
-    }
-    let part = after_blank.strip_prefix(b"out ").unwrap_or(after_blank);
-    let total = part.strip_prefix(b"of ").or_else(|| {
-        let total = after_blank.strip_prefix(b"/")?;
-        Some(total.strip_prefix(b" ").unwrap_or(total))
-    });
-    total.is_some_and(|total| {
-        let digits = total.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        let next = total.get(digits).copied().unwrap_or(b' ');
-        let ends =
-            !joins(next) || matches!(next, b'.' | b':') && !total.get(digits + 1).is_some_and(u8::is_ascii_digit);
-        digits > 0 && ends
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use regex::Regex;
+    use alloc::format;
     use serde_json::{Value, json};
 
     /// Reads a result in full.
@@ -1113,87 +868,6 @@ mod tests {
     }
 
     #[test]
-    fn patterns_take_one_pass_and_so_many_steps() {
-        let pattern = |pattern: &str| Volatile::compile(&[pattern.into()]).unwrap();
-        let expected =
-            |pattern: &str, text: &str| Regex::new(pattern).unwrap().replace_all(text, "<volatile>").into_owned();
-        let applied = |volatile: &Volatile, text: &str| {
-            let mut cut_short = 0;
-            (volatile.apply(text, &mut cut_short).into_owned(), cut_short)
-        };
-        // As one would expect, in texts of any length, beside each other, at either end, over more than one byte a sign.
-        for text in ["", "17", "a 17 b 17", "17 é 4711 ü", &"ten 10 ".repeat(1_000), &"é9".repeat(9_000)] {
-            let (masked, cut_short) = applied(&pattern(r"\d+"), text);
-            if cut_short == 0 {
-                assert_eq!(masked, expected(r"\d+", text));
-            }
-            assert_eq!(cut_short, 0, "{} bytes", text.len());
-        }
-        for (expression, text) in [(r"\d+$", "1 2 3 "), (r"^\d+", "17 18 "), (r"(?m)^id: .*$", "id: a b\nname: c\n")] {
-            let text = text.repeat(300);
-            assert_eq!(applied(&pattern(expression), &text), (expected(expression, &text), 0), "{expression}");
-        }
-        // Each sign begins a match that would look through all the rest.
-        let (masked, cut_short) = applied(&pattern("(?s)x.*y|x"), &"x".repeat(8192));
-        assert_eq!(cut_short, 1);
-        assert!(masked.starts_with("<volatile><volatile>") && masked.ends_with("xxx"));
-    }
-
-    #[test]
-    fn the_steps_of_patterns_are_bounded_by_their_states() {
-        let compile = |patterns: &[&str]| {
-            let patterns: Vec<String> = patterns.iter().map(|pattern| String::from(*pattern)).collect();
-            Volatile::compile(&patterns).unwrap()
-        };
-        let cut_short = |volatile: &Volatile, text: &str| {
-            let mut cut_short = 0;
-            volatile.apply(text, &mut cut_short);
-            cut_short
-        };
-        // Made for it: what a byte costs is what decides, and not how the pattern is written.
-        let text = "x".repeat(8192);
-        for pattern in
-            ["(x{1,50}){1,20}y", "((x?){30}){30}y", "x{1,4000}y", "(?:[xy]|[xz]|x){1,400}y", r"(?m)(?:^|x){1,900}y"]
-        {
-            assert_eq!(cut_short(&compile(&[pattern]), &text), 1, "{pattern}");
-            assert_eq!(cut_short(&compile(&[pattern]), &"x".repeat(60)), 0, "{pattern}: a short text is searched");
-            // Whoever comes after it has its part all the same.
-            let volatile = compile(&[pattern, r"x+"]);
-            assert!(!volatile.apply(&"x".repeat(2000), &mut 0).contains('x'), "{pattern}");
-        }
-        // Ordinary ones, all that there may be, in a log of 8 KB in which some of them are in every line.
-        let ordinary = [
-            r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d",
-            r"build-[0-9]+",
-            r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}",
-            r"\w+@\w+\.\w+",
-            r"took \d+ ms",
-            r"(?m)^pid: .*$",
-            r"req_[A-Za-z0-9]{8,}",
-            r"\$[0-9]+\.[0-9]{2}",
-        ];
-        let line =
-            "2026-11-22T10:00:00 build-17 of 3f2a9c1e-aaaa-bbbb-cccc-0123456789ab took 12 ms, $3.50, req_Ab3dE6gH9\n";
-        let log = line.repeat(8192 / line.len());
-        let mut many = ordinary.to_vec();
-        for _ in 0..3 {
-            many.extend(ordinary.iter().skip(3).chain(&["request [0-9]+", "trace=[0-9a-f]+", "session=[^ ]+"]));
-        }
-        assert_eq!(many.len(), Volatile::MAX_PATTERNS);
-        let masked = |volatile: &Volatile, text: &str| {
-            let mut cut_short = 0;
-            (volatile.apply(text, &mut cut_short).into_owned(), cut_short)
-        };
-        let expected =
-            "<volatile> <volatile> of <volatile> <volatile>, <volatile>, <volatile>\n".repeat(8192 / line.len());
-        assert!(masked(&compile(&ordinary), &log) == (expected.clone(), 0));
-        assert!(masked(&compile(&many), &log) == (expected, 0));
-        // A number in every three bytes.
-        let numbers = "17,".repeat(8192 / 3);
-        assert_eq!(masked(&compile(&[r"\d+"]), &numbers), ("<volatile>,".repeat(8192 / 3), 0));
-    }
-
-    #[test]
     fn user_patterns() {
         let volatile = Volatile::compile(&["build-[a-z]+".into(), "v\\d+".into()]).expect("patterns");
         let light =
@@ -1201,30 +875,9 @@ mod tests {
         assert_eq!(light("made build-abc v1 here"), light("made build-xyz v22 here"));
         assert_ne!(light("made build-abc here"), light("made other here"));
         assert_eq!(light("{\"made\":\"build-abc\"}"), light("{\"made\":\"build-xyz\"}"));
-        assert!(matches!(Volatile::default().apply("x", &mut 0), Cow::Borrowed("x")));
-        for (patterns, field) in [
-            (&["fine", "(open"][..], "patterns.volatile[1]"),
-            (&["x*"], "patterns.volatile[0]"),
-            (&["(\\w{100}){100}"], "patterns.volatile[0]"),
-            (&["x"; 33], "patterns.volatile"),
-        ] {
-            let patterns: Vec<String> = patterns.iter().map(|pattern| String::from(*pattern)).collect();
-            let error = Volatile::compile(&patterns).expect_err("refused");
-            assert_eq!((error.code, error.field.as_deref()), (ErrorCode::InvalidConfig, Some(field)), "{error}");
-        }
-        let long = Volatile::compile(&["x".repeat(1025)]).expect_err("refused");
-        assert_eq!(long.message, "longer than 1,024 characters");
     }
 
     proptest::proptest! {
-        #[test]
-        fn a_mark_is_found_whether_or_not_anything_is_written(text in "[0-9%/of .,a:]{0,24}|[0-9]{1,2} ?(%|/|of|of ) ?[0-9]{0,2}") {
-            let numbers = [(0, text.len())];
-            let mut out = String::new();
-            proptest::prop_assert_eq!(digits_masked(&text, &numbers, None), digits_masked(&text, &numbers, Some(&mut out)));
-            proptest::prop_assert!(!out.bytes().any(|byte| byte.is_ascii_digit()));
-        }
-
         #[test]
         fn any_output_is_survived(output in "[ \\x00-\\x7fé日]{0,60}", code in proptest::option::of(0..3i32)) {
             let mut scratch = Scratch::default();

@@ -1,9 +1,9 @@
 //! Patterns that a configuration gives, compiled.
 //!
-//! How large one may become is counted in states of its automaton as they are told by the pattern, never in the bytes that
-//! an engine takes for them: those depend on the width of a pointer, and a configuration that one platform takes another
-//! would refuse. What matching may cost is counted as well, in steps: bytes of text times the states that one byte can move.
-//! Never in time, so a budget ends at the same byte everywhere.
+//! How large one may become is counted in states of its automaton as they are told by the pattern, never in the bytes
+//! that an engine takes for them: those depend on the width of a pointer, and a configuration that one platform takes
+//! another would refuse. What matching may cost is counted as well, in steps: bytes of text times the states that one
+//! byte can move. Never in time, so a budget ends at the same byte everywhere.
 
 use alloc::{format, string::String, vec, vec::Vec};
 use regex::{Regex, RegexBuilder};
@@ -14,8 +14,8 @@ use regex_syntax::hir::{Class, Hir, HirKind, translate::Translator};
 const NEST: u32 = 50;
 /// States that a pattern may have; ordinary ones have a hundred.
 const STATES: u32 = 8192;
-/// Those of a class of ASCII, and of another one beside four for five of its ranges: about what the engine takes of each, in
-/// states of a letter. `\w` is six hundred.
+/// Those of a class of ASCII, and of another one beside four for five of its ranges: about what the engine takes of
+/// each, in states of a letter. `\w` is six hundred.
 const NARROW: u32 = 2;
 const WIDE: u32 = 12;
 /// As the parser says it.
@@ -48,8 +48,8 @@ impl Pattern {
         self.steps.saturating_mul(bytes)
     }
 
-    /// Where looking for a match stops that ends at `end`: behind it none is begun, and what goes on in hope of a longer one
-    /// gets no further than to a byte that is in no match.
+    /// Where looking for a match stops that ends at `end`: behind it none is begun, and what goes on in hope of a
+    /// longer one gets no further than to a byte that is in no match.
     pub(crate) fn looked_at(&self, text: &str, end: usize) -> usize {
         let mut rest = text.as_bytes().iter().skip(end);
         let more = rest.position(|byte| !self.bytes.get(usize::from(*byte)).is_some_and(|within| *within));
@@ -62,8 +62,8 @@ impl Pattern {
     }
 }
 
-/// What several patterns may take on one text. For each that is still to come, one look at everything is put by, or an even
-/// part of all steps where that is less; the rest is for whoever comes first.
+/// What several patterns may take on one text. For each that is still to come, one look at everything is put by, or an
+/// even part of all steps where that is less; the rest is for whoever comes first.
 pub(crate) struct Steps {
     left: usize,
     put_by: usize,
@@ -93,7 +93,8 @@ impl Steps {
 /// Compiles a pattern.
 ///
 /// # Errors
-/// In words: it is malformed, ignores the case of more than ASCII, or has more than 8,192 states once its repetitions are written out.
+/// In words: it is malformed, ignores the case of more than ASCII, or has more than 8,192 states once its repetitions
+/// are written out.
 pub(crate) fn compile(pattern: &str) -> Result<Pattern, String> {
     // The parser draws the pattern with a caret over several lines; its last line says what is wrong.
     let malformed = |text: String| {
@@ -116,9 +117,9 @@ pub(crate) fn compile(pattern: &str) -> Result<Pattern, String> {
     Ok(Pattern { regex, steps, bytes })
 }
 
-/// Refuses what ignores the case of letters beyond ASCII, and properties of Unicode. The tables for that are larger than everything
-/// else that patterns need, so the modules have none; a native build may have them for the sake of another crate, and must not take
-/// what they refuse.
+/// Refuses what ignores the case of letters beyond ASCII, and properties of Unicode. The tables for that are larger
+/// than everything else that patterns need, so the modules have none; a native build may have them for the sake of
+/// another crate, and must not take what they refuse.
 struct Cases;
 
 impl ast::Visitor for Cases {
@@ -159,7 +160,8 @@ fn within(pattern: &Hir, bytes: &mut [bool]) {
         HirKind::Class(Class::Bytes(class)) => class.iter().for_each(|range| mark(range.start(), range.end())),
         HirKind::Class(Class::Unicode(class)) => {
             for range in class.iter() {
-                // In UTF-8 a sign beyond ASCII has a first byte, by which scripts can be told, and others that any may have.
+                // In UTF-8 a sign beyond ASCII has a first byte, by which scripts can be told, and others that any may
+                // have.
                 let first = |sign: char| sign.encode_utf8(&mut [0; 4]).bytes().next().unwrap_or_default();
                 mark(first(range.start()), first(range.end()));
                 if !range.end().is_ascii() {
@@ -171,8 +173,8 @@ fn within(pattern: &Hir, bytes: &mut [bool]) {
     }
 }
 
-/// How many states a byte of text can move at most: of a literal each of its bytes, of a class one, and all that is passed
-/// through on the way to them.
+/// How many states a byte of text can move at most: of a literal each of its bytes, of a class one, and all that is
+/// passed through on the way to them.
 fn moved(pattern: &Hir) -> u32 {
     let sum = |parts: &[Hir]| parts.iter().fold(0_u32, |sum, part| sum.saturating_add(moved(part)).saturating_add(1));
     match pattern.kind() {

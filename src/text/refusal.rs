@@ -5,7 +5,7 @@
 //! pairs of words (`missing required`, `unexpected keyword argument`) near its beginning. What a program says that the
 //! tool ran is about the program, so tools that run code are never read for their arguments.
 
-use super::mutation::Named;
+use super::named::Named;
 use super::nature::{Nature, TELLING, Told, WORDS, beginning, of_message, transient};
 use super::scan::holds;
 use super::words::{Lexicon, each_run, listed, same};
@@ -78,7 +78,8 @@ pub(super) fn refusal(tool: &str, result: &ToolResult) -> (Option<Refusal>, bool
     (told, transient(result))
 }
 
-/// Reads the words of an error once for both: whether they turn a call away, and what its beginning tells of the failure's nature.
+/// Reads the words of an error once for both: whether they turn a call away, and what its beginning tells of the
+/// failure's nature.
 fn read(text: &str) -> (Option<Refusal>, Nature) {
     let message = beginning(text);
     // Apostrophes are a word's here, and none's there.

@@ -1,9 +1,10 @@
-//! Requests in natural language: what is asked of a search, of a model or of another agent.
+//! What a call asks for: of a search, a model or another agent in natural language, of a page, of a list.
 
 use super::goal::{Goal, beside, goal_words};
-use super::mutation::{Named, action, command, line_searches};
+use super::mutation::{command, line_searches};
+use super::named::{Named, action};
 use super::target::uncommented;
-use super::words::{Sieve, Word, any_listed, dense, hashes_of, listed, listed_name, name_words, same, spaced, words};
+use super::words::{Sieve, Word, any_listed, dense, hashes_of, listed_name, same, spaced, words};
 use super::{Key, combine};
 use crate::codec::codec;
 use crate::model::ToolCall;
@@ -98,8 +99,8 @@ fn is_query(text: &str) -> bool {
     is_sql || is_code(text)
 }
 
-/// Whether a quarter of a text's words hold what prose hardly has, three of it at least: brackets that are no parentheses,
-/// pipes, signs of equality or order, a parenthesis that opens behind a letter.
+/// Whether a quarter of a text's words hold what prose hardly has, three of it at least: brackets that are no
+/// parentheses, pipes, signs of equality or order, a parenthesis that opens behind a letter.
 fn is_code(text: &str) -> bool {
     let is_mark = |byte: u8| matches!(byte, b'=' | b'|' | b'{' | b'}' | b'[' | b']' | b'<' | b'>' | b';');
     // Most requests have none, which is told without a look at their words.
@@ -205,244 +206,6 @@ fn is_sentence(text: &str) -> bool {
         plain += usize::from(bare.chars().all(|char| char.is_alphanumeric() || matches!(char, '-' | '\'' | '’')));
     }
     all >= SENTENCE && plain * 4 >= all * 3 && !is_query(text)
-}
-
-/// Words of arguments that say how long a call waits.
-const WAITS: [&str; 7] = ["backoff", "cooldown", "delay", "pause", "retry", "sleep", "wait"];
-/// Words of an argument that is in milliseconds.
-const MILLISECONDS: [&str; 3] = ["millis", "milliseconds", "ms"];
-
-/// The same in minutes.
-const MINUTES: [&str; 4] = ["min", "mins", "minute", "minutes"];
-
-/// How long a call waits before it acts, in milliseconds, where an argument says so.
-pub(crate) fn backoff(call: &ToolCall) -> Option<i64> {
-    let map = call.args.as_ref()?.as_object()?;
-    let waits = |(name, value): &(&String, &Value)| value.is_u64() && any_listed(&WAITS, name);
-    map.iter().filter(waits).find_map(|(name, value)| milliseconds(name, value))
-}
-
-/// Words of answers behind which stands how long to wait, and words until then at most.
-const LATER: [&str; 4] = ["again", "retry", "retryafter", "wait"];
-const UNTIL: usize = 4;
-/// Bytes of an answer in which it is looked for.
-const ANSWER: usize = 600;
-/// The longest wait that an answer may ask for, in milliseconds.
-const LONGEST_WAIT: i64 = 3_600_000;
-
-/// How long an answer asks to wait before the next try, in milliseconds: `retry-after: 8`, `try again in 500 ms`.
-pub(crate) fn asked_wait(answer: &str) -> Option<i64> {
-    let answer = answer.get(..answer.floor_char_boundary(ANSWER)).unwrap_or_default();
-    let mut words = answer.split(|char: char| !char.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).peekable();
-    let (mut left, mut unit) = (0_usize, None);
-    while let Some(word) = words.next() {
-        if LATER.iter().any(|later| same(later, word)) {
-            (left, unit) = (UNTIL, None);
-            continue;
-        }
-        left = left.saturating_sub(1);
-        if left == 0 {
-            continue;
-        }
-        let digits = word.len() - word.trim_start_matches(|char: char| char.is_ascii_digit()).len();
-        let Some((number, behind)) = word.split_at_checked(digits).filter(|_| digits > 0) else {
-            unit = length(word).or(unit);
-            continue;
-        };
-        let behind = if behind.is_empty() { words.peek().copied().unwrap_or_default() } else { behind };
-        let unit = length(behind).or(unit).unwrap_or(1000);
-        return number
-            .parse()
-            .ok()
-            .map(|number: i64| number.saturating_mul(unit))
-            .filter(|wait| (1..=LONGEST_WAIT).contains(wait));
-    }
-    None
-}
-
-/// Milliseconds of a unit of time.
-fn length(unit: &str) -> Option<i64> {
-    let is = |short: &str, words: &[&str]| same(short, unit) || words.iter().any(|word| same(word, unit));
-    match () {
-        () if is("ms", &MILLISECONDS) => Some(1),
-        () if is("s", &["sec", "secs", "second", "seconds"]) => Some(1000),
-        () if is("m", &MINUTES) => Some(60_000),
-        () => None,
-    }
-}
-
-/// The length of time that an argument tells, in milliseconds.
-fn milliseconds(name: &str, value: &Value) -> Option<i64> {
-    let number = i64::try_from(value.as_u64()?).ok()?;
-    Some(number.saturating_mul(match () {
-        () if any_listed(&MILLISECONDS, name) => 1,
-        () if any_listed(&MINUTES, name) => 60_000,
-        () => 1000,
-    }))
-}
-
-/// Milliseconds from which a call that waits by its own words is there to be made again.
-const LONG_WAIT: i64 = 4_000;
-/// The same where an argument says so, which pages are loaded with as well.
-const LONG_WAIT_OF_A_LOOK: i64 = 10_000;
-/// The same of a call after which an error that waiting may end is met on purpose.
-const SHORT_WAIT: i64 = 1_000;
-/// Words of tools that wait.
-pub(super) const SLEEPERS: [&str; 4] = ["delay", "pause", "sleep", "wait"];
-
-/// Words that stand beside them where the tool does nothing else.
-const SPANS: [&str; 7] = ["for", "minutes", "ms", "seconds", "some", "time", "until"];
-
-/// Whether an argument of this name is how long a call waits before it answers: `wait_s`, `waitSeconds`.
-fn says_wait(name: &str) -> bool {
-    let begins = name.get(.."wait".len()).is_some_and(|begin| same(begin, "wait"));
-    begins && name_words(name).last().is_some_and(|last| length(last).is_some())
-}
-
-/// Whether a tool of this name does nothing but wait: `sleep`, `wait_seconds`, `browser_wait_for`.
-fn only_waits(tool: &str) -> bool {
-    let own = tool.rsplit("__").next().unwrap_or_default();
-    let waits = |word: &str| listed(&SLEEPERS, word) || listed(&SPANS, word) || same(word, "browser");
-    own.ends_with("sleep") || name_words(own).all(waits)
-}
-
-/// Words of tools that look for what arrives, where they read.
-pub(super) const ARRIVES: [&str; 4] = ["email", "mail", "mails", "sms"];
-/// Words of tools that tell the state of something that changes by itself.
-pub(super) const WATCHERS: [&str; 21] = [
-    "alive",
-    "gmail",
-    "health",
-    "imap",
-    "inbox",
-    "kubectl",
-    "mailbox",
-    "monitor",
-    "ping",
-    "poll",
-    "progress",
-    "queue",
-    "readiness",
-    "ready",
-    "state",
-    "status",
-    "track",
-    "tracking",
-    "uptime",
-    "wait",
-    "watch",
-];
-/// Programs that do, and what each is to do where it does other things as well.
-const STATE_PROGRAMS: [(&str, &str); 16] = [
-    ("dig", ""),
-    ("docker", "inspect ps"),
-    ("gh", "pr run"),
-    ("host", ""),
-    ("kubectl", "get rollout"),
-    ("lpq", ""),
-    ("lpstat", ""),
-    ("nc", ""),
-    ("nslookup", ""),
-    ("pg_isready", ""),
-    ("pgrep", ""),
-    ("ping", ""),
-    ("qstat", ""),
-    ("squeue", ""),
-    ("systemctl", "is-active is-system-running status"),
-    ("zpool", "status"),
-];
-
-/// Whether a program, by the first of its arguments, tells the state of something that changes by itself.
-pub(super) fn shows_state(program: &str, first: Option<&str>) -> bool {
-    let does = STATE_PROGRAMS.iter().find(|(name, _)| *name == program).map(|(_, does)| *does);
-    does.is_some_and(|does| does.is_empty() || first.is_some_and(|first| does.split(' ').any(|one| one == first)))
-}
-
-/// Where services tell how they are.
-const HEALTH: [&str; 5] = ["/health", "/livez", "/ping", "/ready", "/status"];
-
-/// Whether a command line asks a service how it is: `curl -s localhost:8080/health`.
-pub(super) fn asks_health(line: &str) -> bool {
-    ["curl", "wget", "http "].iter().any(|program| line.contains(program))
-        && HEALTH.iter().any(|path| line.contains(path))
-}
-
-/// Bytes of a line that does nothing but wait, at most.
-const LINE_OF_WAIT: usize = 24;
-
-/// How a call waits before it does what it is there for, as it says itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Waits {
-    No,
-    /// Long enough for what waiting ends.
-    Short,
-    /// So long that it is there to be made again.
-    Long,
-    /// So, and it does nothing else.
-    Only,
-}
-
-/// Whether a call says that it waits, and for how many milliseconds: a tool that sleeps, a command line with a `sleep` of its own, or a
-/// look that is to wait for long (`wait_s: 60`).
-pub(crate) fn waits(call: &ToolCall, named: &Named) -> (Waits, i64) {
-    if action_line(call).is_some_and(idles) {
-        return (Waits::Only, SHORT_WAIT);
-    }
-    let (length, only) = if let Some(line) = command(call, named) {
-        (
-            sleeps(&line),
-            line.trim().split_once("sleep ").is_some_and(|(before, rest)| before.is_empty() && !rest.contains(' ')),
-        )
-    } else if named.sleeps {
-        let arguments = call.args.as_ref().and_then(Value::as_object);
-        let lengths = arguments.into_iter().flatten().filter_map(|(name, value)| milliseconds(name, value));
-        // Who waits may be shown what is there by then.
-        let plain = arguments.is_none_or(|arguments| arguments.values().all(Value::is_number));
-        (lengths.max().unwrap_or(0), plain && only_waits(&call.tool))
-    } else {
-        let Some(map) = call.args.as_ref().and_then(Value::as_object) else { return (Waits::No, 0) };
-        let waits = |(name, value): &(&String, &Value)| value.is_u64() && says_wait(name);
-        let length = map.iter().filter(waits).filter_map(|(name, value)| milliseconds(name, value)).max();
-        // A page is waited for as well, and less.
-        let awaits = !named.interface && named.says() != Some(true);
-        (length.filter(|length| awaits && *length >= LONG_WAIT_OF_A_LOOK).unwrap_or(0), false)
-    };
-    match length {
-        _ if only && length >= if named.interface { LONG_WAIT_OF_A_LOOK } else { SHORT_WAIT } => (Waits::Only, length),
-        _ if length >= LONG_WAIT => (Waits::Long, length),
-        _ if length >= SHORT_WAIT => (Waits::Short, length),
-        _ => (Waits::No, 0),
-    }
-}
-
-/// What a call is told to do in one line, where its arguments say nothing else.
-fn action_line(call: &ToolCall) -> Option<&str> {
-    let arguments = call.args.as_ref()?.as_object()?;
-    let (name, value) = arguments.iter().next().filter(|_| arguments.len() == 1)?;
-    value.as_str().filter(|_| matches!(name.as_str(), "action" | "command" | "input"))
-}
-
-/// Whether a line lets the time of a game or of a simulation pass, and nothing else: `wait`, `wait1`, `wait for 3 turns`, `z`.
-fn idles(line: &str) -> bool {
-    let line = line.trim();
-    let mut words = line.split(' ');
-    let first = words.next().unwrap_or_default().trim_end_matches(|char: char| char.is_ascii_digit());
-    let plain = |word: &str| word.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    line.len() <= LINE_OF_WAIT && (same(first, "wait") || same(line, "z")) && words.all(plain)
-}
-
-/// The longest sleep in a command line, in milliseconds: `sleep 30`, `sleep 1m`.
-fn sleeps(line: &str) -> i64 {
-    let lengths = line.match_indices("sleep ").map(|(at, found)| {
-        let alone =
-            line.get(..at).is_some_and(|before| !before.ends_with(|char: char| char.is_alphanumeric() || char == '_'));
-        let rest = line.get(at + found.len()..).unwrap_or_default();
-        let digits = rest.len() - rest.trim_start_matches(|char: char| char.is_ascii_digit()).len();
-        let number: i64 = rest.get(..digits).and_then(|number| number.parse().ok()).unwrap_or(0);
-        let unit = if rest.get(digits..).is_some_and(|rest| rest.starts_with(['m', 'h'])) { 60_000 } else { 1000 };
-        if alone { number.saturating_mul(unit) } else { 0 }
-    });
-    lengths.max().unwrap_or(0)
 }
 
 /// Words of tools that search, beside those that are asked in natural language.
@@ -626,14 +389,16 @@ const MEASURES: [&str; 7] = ["distance", "elapsed", "latency", "relevance", "sco
 /// What an id of the answer itself is of.
 const ASKINGS: [&str; 4] = ["query", "request", "search", "trace"];
 
-/// Hashes of the words that tell something, in order, whatever their case. [`has_digit`] reads of one whether its word has
-/// a digit. What stands behind the point of a number below one is left out, and so is a figure behind the name of a measure.
+/// Hashes of the words that tell something, in order, whatever their case. [`has_digit`] reads of one whether its word
+/// has a digit. What stands behind the point of a number below one is left out, and so is a figure behind the name of a
+/// measure.
 pub(crate) fn word_hashes(text: &str) -> impl Iterator<Item = u32> {
     const FILLER: [u32; 24] = hashes_of(FILLERS);
     const MEASURE: [u32; 7] = hashes_of(MEASURES);
     const ASKING: [u32; 4] = hashes_of(ASKINGS);
     let [nought, id, unit] = const { hashes_of(["0", "id", "ms"]) };
-    // The two words before, where they are no figures; whether the one before is a nought, or a figure that was left out.
+    // The two words before, where they are no figures; whether the one before is a nought, or a figure that was left
+    // out.
     let (mut last, mut earlier, mut zero, mut left) = (0, 0, false, false);
     let tells = move |word: &Word| {
         let measures = || {
@@ -685,9 +450,7 @@ mod tests {
         assert_sorted(&SOUGHT);
         assert_sorted(&SEEKS);
         assert_sorted(&PAGES);
-        for list in
-            [&DELEGATES[..], &SEARCHES, &INTERFACES, &PICTURES, &FILLERS, &WAITS, &MILLISECONDS, &SLEEPERS, &LATER]
-        {
+        for list in [&DELEGATES[..], &SEARCHES, &INTERFACES, &PICTURES, &FILLERS] {
             assert_sorted(list);
         }
     }
@@ -695,66 +458,6 @@ mod tests {
     #[test]
     fn longest_filler() {
         assert_eq!(FILLERS.iter().map(|word| word.len()).max(), Some(LONGEST_FILLER));
-    }
-
-    #[test]
-    fn what_waits_for_long() {
-        for (tool, args, expected) in [
-            ("bash", json!({"command": "sleep 30 && kubectl get job import"}), true),
-            ("bash", json!({"command": "make; sleep 1m"}), true),
-            ("bash", json!({"command": "sleep 2; make"}), false),
-            ("bash", json!({"command": "grep oversleep 30"}), false),
-            ("bash", json!({"command": "sleep"}), false),
-            ("bash", json!({"command": "sleep 2"}), true),
-            ("sleep", json!({"seconds": 30}), true),
-            ("sleep", json!({"seconds": 3}), true),
-            ("browser_wait", json!({"timeMs": 30_000}), true),
-            ("browser_wait", json!({"timeMs": 3_000}), false),
-            ("mcp__playwright__browser_wait_for", json!({"time": 30}), true),
-            ("wait", json!({"ids": ["a", "b"], "timeout_ms": 900}), false),
-            ("wait", json!({"seconds": 2}), true),
-            ("wait_for_reply", json!({"seconds": 2}), false),
-            ("wait", json!({}), false),
-            ("check_inbox", json!({"wait_s": 60}), true),
-            ("run_command", json!({"WaitMsBeforeAsync": 9000}), false),
-            ("run_command", json!({"wait": true}), false),
-            ("wait_seconds", json!({"seconds": 2}), true),
-            ("waitForTime", json!({"time": 2}), true),
-            ("wait_for_berth", json!({"seconds": 2}), false),
-            ("await_review", json!({"id": 300}), false),
-            ("get_job", json!({"job": 300}), false),
-            ("remote", json!({"host": "quay-4", "cmd": "sleep 60"}), true),
-            ("play", json!({"action": "wait1"}), true),
-            ("play", json!({"command": "wait for 3 turns"}), true),
-            ("play", json!({"input": "Z"}), true),
-            ("play", json!({"action": "waitress"}), false),
-            ("play", json!({"action": "wait; open gate"}), false),
-            ("play", json!({"action": "wait", "who": "pilot"}), false),
-        ] {
-            let call = ToolCall { tool: tool.into(), args: Some(args), ..ToolCall::default() };
-            let (waits, _) = super::waits(&call, &Named::of(tool));
-            assert_eq!(matches!(waits, super::Waits::Long | super::Waits::Only), expected, "{call:?}");
-        }
-    }
-
-    #[test]
-    fn what_an_answer_asks_for() {
-        for (answer, expected) in [
-            ("HTTP 503 Service Unavailable; retry-after: 8", Some(8_000)),
-            ("429 Too Many Requests. Retry-After: 120", Some(120_000)),
-            ("Rate limit reached, please try again in 500ms", Some(500)),
-            ("try again in 2 minutes", Some(120_000)),
-            (r#"{"error":"busy","retry_after_ms":250}"#, Some(250)),
-            ("wait 5 sec before the next one", Some(5_000)),
-            ("Retry-After: 90000", None),
-            ("Retry-After: 0", None),
-            ("please try again later", None),
-            ("503 after 3 tries", None),
-            ("retry", None),
-            ("", None),
-        ] {
-            assert_eq!(super::asked_wait(answer), expected, "{answer}");
-        }
     }
 
     #[test]

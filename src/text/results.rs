@@ -4,9 +4,10 @@
 const NUMERALS: [&str; 13] =
     ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
 
-/// How many tests an output says fail, as its latest summary has it: `4 failed: a.test.ts - …`, `Tests: 4 failed, 9 passed`,
-/// `test result: FAILED. 3 passed; 2 failed`, `FAILED (failures=2)`, `# fail 3`, `3/12 tests failed`. `None` where no line
-/// is a summary; names of tests are none. Runs of several packages are added up.
+/// How many tests an output says fail, as its latest summary has it: `4 failed: a.test.ts - …`,
+/// `Tests: 4 failed, 9 passed`, `test result: FAILED. 3 passed; 2 failed`, `FAILED (failures=2)`, `# fail 3`,
+/// `3/12 tests failed`. `None` where no line is a summary; names of tests are none. Runs of several packages are added
+/// up.
 pub(crate) fn failing_in_output(text: &str) -> Option<u32> {
     let (mut latest, mut packages) = (None, None::<u32>);
     for line in text.lines() {
@@ -34,8 +35,9 @@ pub(crate) fn failing_in_output(text: &str) -> Option<u32> {
 /// Bytes of an output's end in which tests are summed up.
 const SUMMARY: usize = 400;
 
-/// Whether tests passed and none failed, as the end of an output has it: `24 passed in 1.1s`, `test result: ok. 3 passed; 0
-/// failed`, Go's `ok  pkg/path 0.2s`, a last `OK`. `None` where it says nothing of the kind.
+/// Whether tests passed and none failed, as the end of an output has it: `24 passed in 1.1s`,
+/// `test result: ok. 3 passed; 0 failed`, Go's `ok  pkg/path 0.2s`, a last `OK`. `None` where it says nothing of the
+/// kind.
 pub(crate) fn all_pass(text: &str) -> Option<bool> {
     let text = text.trim_end();
     let end = text.get(text.floor_char_boundary(text.len().saturating_sub(SUMMARY))..).unwrap_or(text);
@@ -62,8 +64,8 @@ pub(crate) fn all_pass(text: &str) -> Option<bool> {
     pass.then_some(true)
 }
 
-/// How many tests a text in lower case says fail: `3 tests failing`, `2 failed`, `failures: 4`, `failures=4`, `3 of 12 tests
-/// failed`.
+/// How many tests a text in lower case says fail: `3 tests failing`, `2 failed`, `failures: 4`, `failures=4`,
+/// `3 of 12 tests failed`.
 pub(crate) fn failing(lower: &str) -> Option<u32> {
     if !lower.contains("fail") {
         return None;
@@ -149,8 +151,8 @@ pub(crate) fn coverage(lower: &str) -> Option<u32> {
     words.filter_map(|word| hundredths(word.trim_end_matches(['.', ';']).strip_suffix('%')?)).next()
 }
 
-/// A decimal up to a hundred in hundredths, rounded to the nearest. Read as a number of digits, since the library's reading
-/// of floats brings a table of ten kilobytes that hardly compresses.
+/// A decimal up to a hundred in hundredths, rounded to the nearest. Read as a number of digits, since the library's
+/// reading of floats brings a table of ten kilobytes that hardly compresses.
 fn hundredths(decimal: &str) -> Option<u32> {
     let (whole, part) = decimal.split_once('.').unwrap_or((decimal, ""));
     if whole.len() + part.len() == 0 || !whole.bytes().chain(part.bytes()).all(|byte| byte.is_ascii_digit()) {

@@ -4,8 +4,8 @@ use super::canonical::canonical_json;
 use super::late::{Reads, Said};
 use super::lines::{Lines, trimmed};
 use super::mask::Span;
-use super::ordered;
 use super::scan::{BLOCK, MARKED, holds_mark, padded, unmarked_line_ends};
+use super::sorted;
 use super::words::{listed, runs};
 use crate::codec::codec;
 use crate::model::ToolCall;
@@ -42,8 +42,8 @@ const TOPICS: [&str; 13] = [
     "rates",
     "reporting",
 ];
-/// Words after which the rest of a line tells of no error that has come about: `if the result is an error`, `Warning: the error
-/// log is full`.
+/// Words after which the rest of a line tells of no error that has come about: `if the result is an error`,
+/// `Warning: the error log is full`.
 const ASIDE: [&str; 10] = ["debug", "hint", "if", "info", "note", "unless", "warn", "warning", "when", "whenever"];
 /// Values that say of a mark before them that there was none: `error: null`, `failed=0`.
 const NOTHING: [&str; 7] = ["0", "false", "nil", "no", "none", "null", "~"];
@@ -51,8 +51,9 @@ const NOTHING: [&str; 7] = ["0", "false", "nil", "no", "none", "null", "~"];
 const TOKENS: usize = 256;
 const BYTES: usize = 4000;
 
-/// The error at the root of an output: the last line that is marked as one; two are the same whatever line numbers, paths,
-/// values and logs stand around it. In JSON the names of fields mark nothing: harnesses write `isError` and `error` into every answer.
+/// The error at the root of an output: the last line that is marked as one; two are the same whatever line numbers,
+/// paths, values and logs stand around it. In JSON the names of fields mark nothing: harnesses write `isError` and
+/// `error` into every answer.
 pub(crate) fn root_line(output: &str) -> Option<&str> {
     if is_json(output) || is_plainly_unmarked(output.as_bytes()) { None } else { marked_line(output) }
 }
@@ -104,7 +105,8 @@ fn exits(line: &str) -> bool {
     code.is_some_and(|code| code != "0" && code.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Whether a look at the ends of an output tells that none of the lines is marked that may hold the root: as hardly a line is.
+/// Whether a look at the ends of an output tells that none of the lines is marked that may hold the root: as hardly a
+/// line is.
 fn is_plainly_unmarked(output: &[u8]) -> bool {
     // Until the last lines begin in what was looked at.
     let (mut from, mut width, mut lines) = (output.len(), MARKED, 0);
@@ -126,8 +128,8 @@ fn is_plainly_unmarked(output: &[u8]) -> bool {
     true
 }
 
-/// How many lines begin behind another one with what is no blank and no tag, in the block from a place on; nothing where a mark
-/// stands there.
+/// How many lines begin behind another one with what is no blank and no tag, in the block from a place on; nothing
+/// where a mark stands there.
 fn said_lines(text: &[u8], at: usize) -> Option<usize> {
     let rest = text.get(at..)?;
     let last;
@@ -205,8 +207,8 @@ fn is_label(line: &str) -> bool {
     words.next().is_some_and(|word| listed(&MARKS, word)) && words.nth(1).is_none() && plain()
 }
 
-/// Whether an output is an object of JSON, or a list of such, of lists or of texts, by its brackets: `[error] no berth [7]` is a line
-/// of a log.
+/// Whether an output is an object of JSON, or a list of such, of lists or of texts, by its brackets:
+/// `[error] no berth [7]` is a line of a log.
 fn is_json(output: &str) -> bool {
     let output = trimmed(output);
     let list = || output.strip_prefix('[').is_some_and(|inside| inside.trim_start().starts_with(['{', '[', '"']));
@@ -223,15 +225,15 @@ const ILL: [&str; 8] = ["aborted", "denied", "error", "fail", "forbidden", "inva
 const JSON: usize = 8 * 1024;
 const LEVELS: usize = 4;
 
-/// Whether an answer in JSON tells that something is wrong, whatever its outcome: a field that holds an error, a status that is a
-/// failure.
+/// Whether an answer in JSON tells that something is wrong, whatever its outcome: a field that holds an error, a status
+/// that is a failure.
 pub(crate) fn tells_trouble(output: &str) -> bool {
     let value = || serde_json::from_str::<Value>(output).ok();
     output.len() <= JSON && is_json(output) && value().is_some_and(|value| is_trouble(&value, LEVELS))
 }
 
-/// Names of an answer's own fields that hold a verdict: flags that something passes, and words of what was decided, as they begin
-/// where it does not.
+/// Names of an answer's own fields that hold a verdict: flags that something passes, and words of what was decided, as
+/// they begin where it does not.
 const PASSES: [&str; 6] = ["accepted", "allowed", "approved", "pass", "passed", "valid"];
 const DECIDES: [&str; 7] = ["decision", "event", "outcome", "result", "state", "status", "verdict"];
 const REJECTED: [&str; 5] = ["declined", "denied", "forbidden", "refused", "reject"];
@@ -267,8 +269,8 @@ fn status_page(head: &str) -> Option<&str> {
     title.get(4..)
 }
 
-/// What tells that something does not run or has no value: the first such word of a table, the same one for all cells without a value,
-/// or the title of a page about an error.
+/// What tells that something does not run or has no value: the first such word of a table, the same one for all cells
+/// without a value, or the title of a page about an error.
 pub(crate) fn down(output: &str) -> Option<&str> {
     let head = output.get(..output.floor_char_boundary(END)).unwrap_or_default();
     let cell = |(at, _)| head.get(at + 1..).is_some_and(|rest| CELLS.iter().any(|cell| rest.starts_with(cell)));
@@ -336,8 +338,8 @@ fn is_marked(line: &str) -> bool {
     })
 }
 
-/// Whether what stands around a mark says that there is nothing behind it: another value (`error: none`), a name of a field
-/// (`"error": …`), a kind in parentheses (`(error)`).
+/// Whether what stands around a mark says that there is nothing behind it: another value (`error: none`), a name of a
+/// field (`"error": …`), a kind in parentheses (`(error)`).
 fn is_none(line: &str, from: usize, to: usize) -> bool {
     let (ahead, behind) = (line.get(..from).unwrap_or_default(), line.get(to..).unwrap_or_default());
     if ahead.ends_with('(') && behind.starts_with(')') || ahead.ends_with('"') && behind.starts_with("\":") {
@@ -372,7 +374,7 @@ impl Tokens {
         let text = text.get(..text.floor_char_boundary(BYTES)).unwrap_or_default();
         let mut hashes = Vec::with_capacity(text.len() / 4);
         each_token(text, |hash| hashes.push(hash));
-        let hashes = ordered(hashes);
+        let hashes = sorted(hashes);
         let mut tokens = Self { counts: Vec::new(), all: u32::try_from(hashes.len()).unwrap_or(u32::MAX) };
         for same in hashes.chunk_by(|one, next| one == next) {
             let count = u32::try_from(same.len()).unwrap_or(u32::MAX);

@@ -1,9 +1,9 @@
 //! The rows of a text as it streams: whether they come round, whatever number each begins with.
 //!
-//! A row is the words of a line, its numbers aside. It is known where it came among the latest and has no figures that were not
-//! together in one before, but for a number that counts on: an id, the place in a list. As long as all rows are known, those
-//! that came since the first of them are said again. What stands once more in a text (a refrain, the head of another file) is
-//! not, nor is a row between two like it: tables have many such.
+//! A row is the words of a line, its numbers aside. It is known where it came among the latest and has no figures that
+//! were not together in one before, but for a number that counts on: an id, the place in a list. As long as all rows
+//! are known, those that came since the first of them are said again. What stands once more in a text (a refrain, the
+//! head of another file) is not, nor is a row between two like it: tables have many such.
 
 use super::novelty::{Drift, Heard};
 use crate::codec::codec;
@@ -20,13 +20,14 @@ const SENTENCE: u32 = 6;
 const FIGURED: u32 = 4;
 /// Fours of rows' figures that are known.
 const FIGURES: usize = 32;
-/// By how much the hash of a word rises where the number at its end counts on: within its last digit, its last two, its last
-/// three; from 9 to 10, from 99 to 100.
+/// By how much the hash of a word rises where the number at its end counts on: within its last digit, its last two, its
+/// last three; from 9 to 10, from 99 to 100.
 const COUNTS_ON: [u32; 5] = [1, 22, 673, 1510, 46_801];
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rows {
-    /// Of each of the latest rows half of its hash, and behind that the low half of when it came, the newest of a place first.
+    /// Of each of the latest rows half of its hash, and behind that the low half of when it came, the newest of a place
+    /// first.
     known: Vec<[u32; 4]>,
     /// Rows that came, those apart that are the one before again.
     came: u16,
@@ -34,8 +35,8 @@ pub(super) struct Rows {
     /// The word with the number that counts on, or may.
     counter: u32,
     row: Row,
-    /// Rows in a row that were known, and the words of those that came since the first of them, those of sentences with other
-    /// figures a quarter each.
+    /// Rows in a row that were known, and the words of those that came since the first of them, those of sentences with
+    /// other figures a quarter each.
     run: u32,
     words: u32,
     /// Characters before them, and before this row.

@@ -1,7 +1,8 @@
 use crate::text::{Key, salted, words::spaced};
 use alloc::string::String;
 
-/// Words from which small figures make no difference: "Done with 3" is an answer, a sentence with a counter is a refrain.
+/// Words from which small figures make no difference: "Done with 3" is an answer, a sentence with a counter is a
+/// refrain.
 const SENTENCE: usize = 4;
 /// Digits of a counter, at most: larger figures are what a sentence is about, such as a price.
 const COUNTER: usize = 2;

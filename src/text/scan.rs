@@ -1,7 +1,8 @@
 //! Where a text has to be looked at, sixty-four bytes at a time.
 //!
-//! Everything between two stops is copied, hashed or stepped over as it is. What is asked of a block is there twice: with
-//! WebAssembly's vectors, and for every other target. Both answer alike; `cargo xtask test` compares them by every verdict.
+//! Everything between two stops is copied, hashed or stepped over as it is. What is asked of a block is there twice:
+//! with WebAssembly's vectors, and for every other target. Both answer alike; `cargo xtask test` compares them by every
+//! verdict.
 
 #[cfg(not(all(target_arch = "wasm32", target_feature = "simd128")))]
 #[path = "scan/plain.rs"]
@@ -38,15 +39,15 @@ pub(super) fn parts<const JOINT: u8>(block: &[u8; BLOCK]) -> (u64, u64) {
     blocks::parts::<JOINT>(block)
 }
 
-/// One bit for every byte of a block that is a quotation mark of JSON, one for every backslash, one for every bracket that
-/// opens a list or an object, and one for every one that closes one.
+/// One bit for every byte of a block that is a quotation mark of JSON, one for every backslash, one for every bracket
+/// that opens a list or an object, and one for every one that closes one.
 #[inline]
 pub(super) fn brackets(block: &[u8; BLOCK]) -> [u64; 4] {
     blocks::brackets(block)
 }
 
-/// Shows where the strings of JSON begin and end, behind the one mark and at the other, and whether something is escaped in them,
-/// until `take` says that it has seen enough; whether it has.
+/// Shows where the strings of JSON begin and end, behind the one mark and at the other, and whether something is
+/// escaped in them, until `take` says that it has seen enough; whether it has.
 #[inline]
 pub(super) fn each_string(json: &[u8], mut take: impl FnMut(usize, usize, bool) -> bool) -> bool {
     // Where the string at hand begins, whether something is escaped in it, and whether the next byte is.
@@ -81,7 +82,8 @@ pub(super) fn each_string(json: &[u8], mut take: impl FnMut(usize, usize, bool) 
     })
 }
 
-/// Letters of a text, counted up to a limit: those of ASCII, and characters beyond Latin's supplements by their first byte.
+/// Letters of a text, counted up to a limit: those of ASCII, and characters beyond Latin's supplements by their first
+/// byte.
 pub(super) fn letters(text: &[u8], limit: u32) -> u32 {
     let mut letters = 0;
     any(text, |block| {
@@ -155,7 +157,8 @@ pub(super) fn each_line_end(text: &[u8], mut take: impl FnMut(usize)) {
     });
 }
 
-/// Shows where the runs of digits in a text begin and end. `take` is called in one place, so that it becomes a part of the loop.
+/// Shows where the runs of digits in a text begin and end. `take` is called in one place, so that it becomes a part of
+/// the loop.
 #[inline]
 pub(super) fn each_number(text: &[u8], mut take: impl FnMut(usize, usize)) {
     // Where the run at hand began.
@@ -187,8 +190,8 @@ pub(super) fn may_mark_progress(text: &[u8]) -> bool {
     any(text, blocks::progress)
 }
 
-/// Whether something is said of one of a text's blocks; each comes with as many more bytes as `SEEN` has, and filled up with
-/// zeros where the text ends.
+/// Whether something is said of one of a text's blocks; each comes with as many more bytes as `SEEN` has, and filled up
+/// with zeros where the text ends.
 #[inline]
 pub(super) fn any<const SEEN: usize>(text: &[u8], mut said: impl FnMut(&[u8; SEEN]) -> bool) -> bool {
     let (mut rest, mut last) = (text, [0; SEEN]);

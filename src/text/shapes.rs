@@ -1,10 +1,10 @@
 //! Shapes of JSON objects: which fields one has, in which order, and what stands between their values.
 //!
-//! The objects of a list are mostly alike to the byte but for their values, and so are the next answers of a tool. So what
-//! stands between two values - comma, name, colon and blanks - is kept as a *step* behind the one before it, and expected
-//! where it stood the last time: a compare of sixteen bytes reads all of it, and what the name tells of its value is known.
-//! Steps are a tree, so the last one of an object tells all of its fields and with them how they are sorted, which is found
-//! out once.
+//! The objects of a list are mostly alike to the byte but for their values, and so are the next answers of a tool. So
+//! what stands between two values - comma, name, colon and blanks - is kept as a *step* behind the one before it, and
+//! expected where it stood the last time: a compare of sixteen bytes reads all of it, and what the name tells of its
+//! value is known. Steps are a tree, so the last one of an object tells all of its fields and with them how they are
+//! sorted, which is found out once.
 
 use super::fields::{Named, Told};
 use alloc::{string::String, vec::Vec};
@@ -78,7 +78,8 @@ enum Sorted {
 pub(super) struct Written {
     /// The field's place in its object.
     pub(super) place: u8,
-    /// Bytes between the begin of the name's quotation mark and the value; 0 where that is not as canonical JSON has it.
+    /// Bytes between the begin of the name's quotation mark and the value; 0 where that is not as canonical JSON has
+    /// it.
     pub(super) back: u8,
     /// A comma stands before them.
     pub(super) comma: bool,
@@ -204,8 +205,8 @@ impl Shapes {
         None
     }
 
-    /// Adds a step behind one that is kept: how it is written, and where in that its name is. [`NONE`] where there is no
-    /// room.
+    /// Adds a step behind one that is kept: how it is written, and where in that its name is. [`NONE`] where there is
+    /// no room.
     pub(super) fn add(&mut self, before: u16, within: u16, text: &str, name: (usize, usize), told: Told) -> u16 {
         let Some(parent) = self.step(before).copied() else { return NONE };
         if self.steps.len() >= MOST || text.len() > LONGEST || usize::from(parent.fields) >= FIELDS {

@@ -91,8 +91,8 @@ impl Signatures {
         self.read(output, &mut 0).0
     }
 
-    /// The signature of an output, and how many tests it says fail. A pattern that would take too many [`Steps`] sees the
-    /// beginning of the output alone, and is noted in `cut_short`.
+    /// The signature of an output, and how many tests it says fail. A pattern that would take too many [`Steps`] sees
+    /// the beginning of the output alone, and is noted in `cut_short`.
     pub(crate) fn read(&self, output: &str, cut_short: &mut u32) -> (String, Option<u32>) {
         let text = clean(output);
         let mut steps = Steps::of(&text, self.patterns.iter().map(|(pattern, _)| pattern));

@@ -65,8 +65,8 @@ impl Pattern {
         (common * 2 * 100).checked_div(both).and_then(|percent| u32::try_from(percent).ok()).unwrap_or(100)
     }
 
-    /// Length of the longest common subsequence, and of the other text. Bit-parallel: a zero in `rows` is a character of
-    /// the pattern that is part of it.
+    /// Length of the longest common subsequence, and of the other text. Bit-parallel: a zero in `rows` is a character
+    /// of the pattern that is part of it.
     fn common(&self, gist: &str) -> (usize, usize) {
         let mut rows = [u64::MAX; BLOCKS];
         let mut length = 0;

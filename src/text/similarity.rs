@@ -1,14 +1,14 @@
 //! Whether two requests ask for the same thing, where no embeddings say so.
 //!
-//! A request is reduced to its *concepts*: words without the ones that only make it polite or say it again, stemmed lightly,
-//! abbreviations spelled out, everyday synonyms of asking, mending and making folded together. Two requests are the same
-//! when neither names anything that the other replaces by something else (one set contains the other), the cosine of the
-//! sets is above the threshold that embeddings are held to, and neither the object nor the roles differ:
-//! - more detail does not make another request of it, and another object does, however long the rest: `review the auth
-//!   code` and `review the payment code` stay apart, and so do `implement the export` and `implement tests of the export`,
-//!   where what is added is what the work is done on;
-//! - `A asks B` and `B asks A`, `copy staging to production` and back again stay apart: what stands on either side of the
-//!   same words, or of the same prepositions, has changed places. Lists have no order.
+//! A request is reduced to its *concepts*: words without the ones that only make it polite or say it again, stemmed
+//! lightly, abbreviations spelled out, everyday synonyms of asking, mending and making folded together. Two requests
+//! are the same when neither names anything that the other replaces by something else (one set contains the other), the
+//! cosine of the sets is above the threshold that embeddings are held to, and neither the object nor the roles differ:
+//! - more detail does not make another request of it, and another object does, however long the rest:
+//!   `review the auth code` and `review the payment code` stay apart, and so do `implement the export` and
+//!   `implement tests of the export`, where what is added is what the work is done on;
+//! - `A asks B` and `B asks A`, `copy staging to production` and back again stay apart: what stands on either side of
+//!   the same words, or of the same prepositions, has changed places. Lists have no order.
 //!
 //! The table of pairs in the tests shows where this ends: what is said in wholly other words.
 //!
@@ -17,7 +17,7 @@
 
 use super::digest::{key, salted};
 use crate::codec::codec;
-use crate::text::ordered;
+use crate::text::sorted;
 use alloc::{
     string::{String, ToString},
     vec::Vec,
@@ -73,7 +73,7 @@ impl Request {
     pub(crate) fn of(text: &str, salt: u64) -> Self {
         let (looked, rest) = text.split_at_checked(text.floor_char_boundary(CLIP)).unwrap_or((text, ""));
         let words = words(looked);
-        let mut concepts: Vec<u32> = ordered(words.iter().map(|(concept, _)| *concept).collect());
+        let mut concepts: Vec<u32> = sorted(words.iter().map(|(concept, _)| *concept).collect());
         concepts.dedup();
         let mut bytes: Vec<u8> = concepts.iter().flat_map(|concept| concept.to_le_bytes()).collect();
         if concepts.is_empty() {
@@ -144,8 +144,8 @@ impl Request {
     }
 }
 
-/// What the work is done on: of the words after the first one, which says what is done, the last before a preposition, a
-/// comma or a stop. What is longer than a phrase is none.
+/// What the work is done on: of the words after the first one, which says what is done, the last before a preposition,
+/// a comma or a stop. What is longer than a phrase is none.
 fn head(words: &[Word]) -> Option<u32> {
     let object = words.iter().skip(1).enumerate();
     let object = object.take_while(|(index, (_, before))| *index == 0 || matches!(*before, NONE | OWNER));
@@ -213,8 +213,8 @@ fn sides_swapped(one: &[Word], two: &[Word]) -> bool {
     built && length >= 3 && (1..=longest).any(|left| (1..=longest).any(|right| swaps(left, right)))
 }
 
-/// The concepts of a text in order, with what stands before each. Lower-cased runs of letters, digits and what holds names
-/// together; every CJK character is a word.
+/// The concepts of a text in order, with what stands before each. Lower-cased runs of letters, digits and what holds
+/// names together; every CJK character is a word.
 fn words(text: &str) -> Vec<Word> {
     let holds = |c: char| c.is_alphanumeric() || matches!(c, '_' | '/' | '.' | '-' | '#' | '@' | '\'' | '’');
     let cjk = |c: char| matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}');

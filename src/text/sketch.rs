@@ -1,10 +1,10 @@
-//! Which words and figures a text is made of, in a hundred bytes: enough to tell one text with a moving part from another
-//! text, and figures that swing from those that count something.
+//! Which words and figures a text is made of, in a hundred bytes: enough to tell one text with a moving part from
+//! another text, and figures that swing from those that count something.
 
 use super::mask::{CLIP_ABOVE, Strength, clip_to, end_of_digits, first_digit, normalise};
 use super::request::{has_digit, word_hashes};
 use crate::codec::codec;
-use crate::text::ordered;
+use crate::text::sorted;
 use alloc::{string::String, vec::Vec};
 
 /// Words kept: those with the lowest hashes, which are the same ones in texts that share most of their words.
@@ -36,7 +36,7 @@ impl Words {
     /// The same, with a digest of all of them.
     fn with_all(masked: &str) -> (Self, u32) {
         let words = word_hashes(masked).filter(|word| !has_digit(*word)).take(WORDS).collect::<Vec<u32>>();
-        let mut words = ordered(words);
+        let mut words = sorted(words);
         words.dedup();
         let all = words.iter().fold(0_u32, |all, word| all.rotate_left(5) ^ word);
         words.truncate(KEPT);
@@ -44,8 +44,8 @@ impl Words {
         (Self(words), all)
     }
 
-    /// The same of the ends of an answer, where it says something in words: [`TALKS`] at least, of which hardly a third are
-    /// figures.
+    /// The same of the ends of an answer, where it says something in words: [`TALKS`] at least, of which hardly a third
+    /// are figures.
     pub(crate) fn said(answer: &str) -> Self {
         let (own, words, figures, _) = Self::of_ends(answer);
         if own.0.len() < TALKS || figures * 3 > words { Self::default() } else { own }
@@ -154,8 +154,8 @@ impl Sketch {
         sketch
     }
 
-    /// Whether a later text is this one but for a small part, and all figures that move in it swing: one that has only risen
-    /// counts something. How they move is kept in the later one.
+    /// Whether a later text is this one but for a small part, and all figures that move in it swing: one that has only
+    /// risen counts something. How they move is kept in the later one.
     pub(crate) fn differs_little(&self, later: &mut Self) -> bool {
         let aligned = self.figures.len() == later.figures.len() && self.others == later.others;
         let mut counts = !aligned;
@@ -180,7 +180,8 @@ impl Sketch {
     }
 }
 
-/// The first figure of a text in thousandths, and what follows it. A figure beyond all that is counted with is the largest.
+/// The first figure of a text in thousandths, and what follows it. A figure beyond all that is counted with is the
+/// largest.
 fn figure(text: &str) -> Option<(u64, &str)> {
     let bytes = text.as_bytes();
     let whole = first_digit(bytes)?;

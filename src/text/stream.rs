@@ -10,8 +10,9 @@
 //! first and goes up to 1,024 characters, counted in a script of three bytes a character. A long unit made of very few
 //! different characters may be seen some copies late, and its onset then lies as much later.
 //!
-//! The digits that a line begins with, before any blank, are all the same: a list whose items come again is numbered on. So are
-//! the blanks behind so many in a row that no layout has them: a model that never ends its answer mixes ends of lines and indents.
+//! The digits that a line begins with, before any blank, are all the same: a list whose items come again is numbered
+//! on. So are the blanks behind so many in a row that no layout has them: a model that never ends its answer mixes ends
+//! of lines and indents.
 
 use crate::codec::codec;
 use crate::text::scan::each_line_end;

@@ -1,8 +1,9 @@
 //! JSON text as a tape: its values in the order in which they stand there, each with where its text is.
 //!
 //! Outputs in JSON are read to be compared, not to be kept: a tape needs no allocation per value, and its buffers serve
-//! for the next output. What it accepts is what `serde_json` accepts. What a field's name tells is known while it is read:
-//! what goes is marked at once, and what may be volatile is noted, so that nobody walks through all the values for it.
+//! for the next output. What it accepts is what `serde_json` accepts. What a field's name tells is known while it is
+//! read: what goes is marked at once, and what may be volatile is noted, so that nobody walks through all the values
+//! for it.
 
 use super::canonical::escape;
 use super::fields::{Named, Parts, Told};
@@ -39,7 +40,8 @@ pub(super) struct Node {
     flags: u8,
     /// Of an object the shape, where its fields are sorted once for all.
     shape: u16,
-    /// Where its text is, without quotation marks; of a list or an object the node behind it, and how many values are in it.
+    /// Where its text is, without quotation marks; of a list or an object the node behind it, and how many values are
+    /// in it.
     from: u32,
     to: u32,
     /// Of a field's value its step, or the number of its name among those that have none, with [`OTHER`].
@@ -321,7 +323,8 @@ impl Reader<'_> {
         Told::of(self.tape.name(self.text, self.shapes, Node { name, ..Node::default() }))
     }
 
-    /// Reads on to the value of a field that does not stand as expected, or to the end of its object, where there is none.
+    /// Reads on to the value of a field that does not stand as expected, or to the end of its object, where there is
+    /// none.
     #[inline(never)]
     fn other_field(&mut self, before: u16, within: u16, length: u32) -> Option<Option<Field>> {
         let begin = self.at;

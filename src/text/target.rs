@@ -7,7 +7,8 @@ use super::canonical::resolve_path;
 use super::digest::{Key, salted};
 use super::lines::trimmed;
 use super::mask::has_extension;
-use super::mutation::{Named, command};
+use super::mutation::command;
+use super::named::Named;
 use super::shell::{Lexer, Token};
 use super::sort_few;
 use super::words::{Sieve, listed_name, same};
@@ -82,7 +83,8 @@ const NOT_ACTED_UPON: [&str; 11] = [
     "traceid",
 ];
 
-/// Argument names of whom something is sent to, or asked, and of what is changed in a sheet, where nothing else is named.
+/// Argument names of whom something is sent to, or asked, and of what is changed in a sheet, where nothing else is
+/// named.
 const OTHERS: [&str; 9] = ["cell", "email", "host", "hostname", "phone", "range", "recipient", "recipients", "to"];
 
 /// The key of what `call` acts upon; the same for every tool and agent.
@@ -233,7 +235,8 @@ pub(super) fn changes_table(call: &ToolCall) -> bool {
     })
 }
 
-/// What a statement of SQL does: its first word, or, behind a name for what is selected first, the one that changes something.
+/// What a statement of SQL does: its first word, or, behind a name for what is selected first, the one that changes
+/// something.
 pub(super) fn does(statement: &str) -> Option<&str> {
     let mut words = uncommented(statement).split_ascii_whitespace().take(STATEMENT);
     let first = words.next()?;
@@ -332,8 +335,8 @@ pub(super) fn asks_nothing(parameter: &str) -> bool {
     name.is_empty() || name.starts_with("utm_") || BUSTERS.iter().any(|known| same(name, known))
 }
 
-/// Whether a parameter of a URL tells two of them apart: it is neither made to be new each time nor, by its looks, the time of
-/// day or a random fraction. An id that was drawn by lot is an id.
+/// Whether a parameter of a URL tells two of them apart: it is neither made to be new each time nor, by its looks, the
+/// time of day or a random fraction. An id that was drawn by lot is an id.
 fn asks_for(parameter: &str) -> bool {
     let (_, value) = parameter.split_once('=').unwrap_or((parameter, ""));
     let (whole, rest) = value.split_once('.').unwrap_or((value, ""));
@@ -343,8 +346,8 @@ fn asks_for(parameter: &str) -> bool {
     !asks_nothing(parameter) && !time && !fraction
 }
 
-/// A URL without scheme, fragment and what keeps it out of caches, for pages of one list are different; of a path the last two
-/// components; anything else as it is.
+/// A URL without scheme, fragment and what keeps it out of caches, for pages of one list are different; of a path the
+/// last two components; anything else as it is.
 fn shortened(text: &str) -> Cow<'_, str> {
     let bytes = text.as_bytes();
     let pair = |first: u8, second: &[u8]| {
@@ -386,8 +389,8 @@ fn shortened(text: &str) -> Cow<'_, str> {
 }
 
 /// The file a command line is about: the first word with a known extension, else the first with a slash. Where a shell
-/// goes to first (`cd`), where output is sunk, what programs are called, and a program that the line itself writes to be run
-/// are not what it is about.
+/// goes to first (`cd`), where output is sunk, what programs are called, and a program that the line itself writes to
+/// be run are not what it is about.
 fn line_path(line: &str) -> Option<&str> {
     let mut lexer = Lexer::new(line);
     let mut with_slash = None;
@@ -437,7 +440,8 @@ const PACKAGERS: [&str; 4] = ["bun", "npm", "pnpm", "yarn"];
 /// Words of a command line that are kept.
 const OPERANDS: usize = 8;
 
-/// A package without its version, and a short way to say `install` as it is: `npm i quay@4` is about the package `quay`.
+/// A package without its version, and a short way to say `install` as it is: `npm i quay@4` is about the package
+/// `quay`.
 fn unversioned(word: &str) -> &str {
     match word.rsplit_once('@') {
         Some((name, _)) if !name.is_empty() => name,
@@ -446,8 +450,9 @@ fn unversioned(word: &str) -> &str {
     }
 }
 
-/// What a command line without a path is about: the program and the plain words that it is given, as in `systemctl status
-/// cups` or `nc harbour 22`. A single word that may as well be a part of the program (`git status`) is none.
+/// What a command line without a path is about: the program and the plain words that it is given, as in
+/// `systemctl status cups` or `nc harbour 22`. A single word that may as well be a part of the program (`git status`)
+/// is none.
 fn operands(line: &str) -> Option<String> {
     let mut lexer = Lexer::new(line);
     let mut about = String::new();

@@ -101,8 +101,9 @@ impl Around<'_> {
         (start, self.end_of(digit, WORD))
     }
 
-    /// Where the number ends whose first digit is at `digit`, if a look at the bytes beside it tells that it is a word of its
-    /// own and nothing volatile: nearly every number in a text is. Nothing where [`Self::volatile`] has to be asked.
+    /// Where the number ends whose first digit is at `digit`, if a look at the bytes beside it tells that it is a word
+    /// of its own and nothing volatile: nearly every number in a text is. Nothing where [`Self::volatile`] has to be
+    /// asked.
     #[inline]
     pub(super) fn plain_number(&self, digit: usize) -> Option<usize> {
         if digit.checked_sub(1).is_some_and(|before| self.classed(before, WORD)) {
@@ -170,8 +171,8 @@ impl Around<'_> {
         (name > 0 && matches!(self.byte(name - 1), b'/' | b'\\')).then_some(name)
     }
 
-    /// What to mask of the word from `start` to `end`, whose first digit is at `digit`, and with what; `asked` is whether it is
-    /// known to be no [plain number](Self::plain_number).
+    /// What to mask of the word from `start` to `end`, whose first digit is at `digit`, and with what; `asked` is
+    /// whether it is known to be no [plain number](Self::plain_number).
     pub(super) fn volatile(
         &self,
         start: usize,
@@ -256,8 +257,9 @@ impl Around<'_> {
         any_of.contains(&self.byte(at)).then_some(at + 1)
     }
 
-    /// Where the time ends that begins with the digit at `at`, if it is one of the commonest form: `2026-07-26T12:01:01`, with
-    /// fraction and zone or without. It is in no path: one that began before it would have been masked.
+    /// Where the time ends that begins with the digit at `at`, if it is one of the commonest form:
+    /// `2026-07-26T12:01:01`, with fraction and zone or without. It is in no path: one that began before it would have
+    /// been masked.
     #[inline]
     pub(super) fn stamp(&self, at: usize) -> Option<usize> {
         let may_be = self.byte(at + 4) == b'-' && self.byte(at + 7) == b'-';
@@ -280,8 +282,8 @@ impl Around<'_> {
         self.clock_end(end)
     }
 
-    /// `2026-07-26T12:01`, with seconds, fraction and zone or without; `20260726T120101Z`; `2026-07-26_12-01-01`. A date alone is
-    /// content.
+    /// `2026-07-26T12:01`, with seconds, fraction and zone or without; `20260726T120101Z`; `2026-07-26_12-01-01`. A
+    /// date alone is content.
     fn date_time(&self, at: usize) -> Option<usize> {
         let end = end_of_digits(self.bytes, at);
         match end - at {
@@ -518,8 +520,8 @@ impl Around<'_> {
         })
     }
 
-    /// `tmpab12cd`, or a name directly in a directory for temporary files; of a directory in one there, as `pytest-12` in
-    /// `/tmp/pytest-of-me`, too.
+    /// `tmpab12cd`, or a name directly in a directory for temporary files; of a directory in one there, as `pytest-12`
+    /// in `/tmp/pytest-of-me`, too.
     fn temporary(&self, start: usize, word: &[u8]) -> Option<(usize, usize)> {
         if word.starts_with(b"tmp") && word.len() >= 7 {
             return Some((start, start + word.len()));

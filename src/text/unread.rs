@@ -7,8 +7,8 @@ use crate::codec::{Codec, Reader};
 use alloc::{string::String, vec::Vec};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// An output that was left unread, with what it passed for. In memory alone it is the text itself; a snapshot holds what would
-/// have been read of it.
+/// An output that was left unread, with what it passed for. In memory alone it is the text itself; a snapshot holds
+/// what would have been read of it.
 #[derive(Clone, Debug)]
 pub(crate) struct Unread {
     sketch: u32,
@@ -105,7 +105,8 @@ impl Unread {
         (self.text, self.length) = (Text::Read(self.text.read()), 0);
     }
 
-    /// Whether an output that was read is equal to it but for what changes by itself or for digits: it passes for it then.
+    /// Whether an output that was read is equal to it but for what changes by itself or for digits: it passes for it
+    /// then.
     pub(crate) fn lends(&self, facts: &mut OutcomeFacts) -> bool {
         let (own, came) = (self.text.read(), Masked::of(facts.light, facts.shape));
         if own.light == came.light {

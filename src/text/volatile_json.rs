@@ -59,7 +59,8 @@ const LISTS: [&str; 16] = [
     "values",
 ];
 
-/// Names of texts that are read out of something: an answer in which such a one is empty, and nothing else stands, found none.
+/// Names of texts that are read out of something: an answer in which such a one is empty, and nothing else stands,
+/// found none.
 const TEXTS: [&str; 6] = ["answer", "caption", "content", "text", "transcript", "transcription"];
 
 /// Names under which a page tells where the next one is: an empty page on the way is no negative answer.

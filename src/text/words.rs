@@ -359,7 +359,8 @@ impl<const JOINT: u8> Iterator for Runs<'_, JOINT> {
     }
 }
 
-/// The bytes of letters and digits beyond ASCII in the block that begins at `start`; `inside` is whether a word goes on there.
+/// The bytes of letters and digits beyond ASCII in the block that begins at `start`; `inside` is whether a word goes on
+/// there.
 #[cold]
 fn letters(text: &str, start: usize, inside: bool) -> u64 {
     let (mut at, mut found) = (start, 0);
@@ -383,8 +384,9 @@ fn letters(text: &str, start: usize, inside: bool) -> u64 {
     found
 }
 
-/// Shows `take` where every word of a text begins and ends, in order, until it says that it has seen enough: what [`runs`]
-/// tells, cheaper where most of them are looked at. `take` is called in one place, so that it becomes a part of the loop.
+/// Shows `take` where every word of a text begins and ends, in order, until it says that it has seen enough: what
+/// [`runs`] tells, cheaper where most of them are looked at. `take` is called in one place, so that it becomes a part
+/// of the loop.
 #[inline]
 pub(super) fn each_run<const JOINT: u8>(text: &str, mut take: impl FnMut(usize, usize) -> bool) {
     let bytes = text.as_bytes();
@@ -427,8 +429,8 @@ pub(super) fn each_run<const JOINT: u8>(text: &str, mut take: impl FnMut(usize, 
     }
 }
 
-/// The first letters of the word of `length` bytes that `rest` begins with, and its length, in one number; the ASCII ones
-/// whatever their case: equal for equal words, and for few others.
+/// The first letters of the word of `length` bytes that `rest` begins with, and its length, in one number; the ASCII
+/// ones whatever their case: equal for equal words, and for few others.
 #[inline]
 const fn folded(rest: &[u8], length: usize) -> u64 {
     let first = eight(rest);
@@ -465,8 +467,8 @@ pub(super) struct Lexicon {
 }
 
 impl Lexicon {
-    /// 2,048 bits, of which a word of a list takes two: with one, every third of our lists would hold back too little of some
-    /// common word or other.
+    /// 2,048 bits, of which a word of a list takes two: with one, every third of our lists would hold back too little
+    /// of some common word or other.
     const WORDS: usize = 32;
 
     #[expect(clippy::indexing_slicing, reason = "evaluated at compile time: an index out of range would not build")]
@@ -507,8 +509,8 @@ impl Lexicon {
         ((hash >> 59) as usize, 1 << (hash >> 53 & 63) | 1 << (hash >> 47 & 63))
     }
 
-    /// Whether the word of `length` bytes that `rest` begins with may be in a list, whatever its ASCII case; false where it is in
-    /// none. What stands behind it makes it cheaper to read.
+    /// Whether the word of `length` bytes that `rest` begins with may be in a list, whatever its ASCII case; false
+    /// where it is in none. What stands behind it makes it cheaper to read.
     #[inline(always)]
     pub(super) fn may_hold(&self, rest: &[u8], length: usize) -> bool {
         // Most words are as long as none of the lists that begins with their letter.
@@ -523,8 +525,8 @@ impl Lexicon {
     }
 }
 
-/// For every letter that names of some lists begin with, modulo 32, their lengths and the letters that they end with, a bit each:
-/// most names are in no list, and are told so by one look.
+/// For every letter that names of some lists begin with, modulo 32, their lengths and the letters that they end with, a
+/// bit each: most names are in no list, and are told so by one look.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sieve([(u32, u32); 32]);
 

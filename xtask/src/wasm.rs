@@ -249,7 +249,7 @@ fn wasm_cargo(workspace: &Workspace, feature: &str, target: &str) -> Command {
     flags.push("-Ctarget-feature=+simd128".into());
     // Level `s` merges what is up to 50 into its callers, and 325 where it is marked `#[inline]`, as most of the standard library is,
     // wherever it is called: a fifteenth of the download for less than a tenth of a pair (docs/performance.md, *Size*).
-    flags.push("-Cllvm-args=-inline-threshold=4 -inlinehint-threshold=6".into());
+    flags.push("-Cllvm-args=-inline-threshold=4 -inlinehint-threshold=7".into());
     flags.extend(home.map(|home| format!("--remap-path-prefix={}=cargo", home.display())));
     command.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"));
     command

@@ -1,13 +1,14 @@
 //! Laps of any length: a walk is begun again and again, and nothing on it is new.
 //!
-//! Of an agent's latest steps two bytes each are kept, and of those that came round how often and when, so that a lap of
-//! [`RECENT`] steps is seen however long the run was before. A stretch in which hardly a step is new, with every step of a
-//! whole lap in it, is gone through for the third time. Order does not matter, and a few steps that are new do no harm; many
-//! are a batch that passes the same preparations.
+//! Of an agent's latest steps two bytes each are kept, and of those that came round how often and when, so that a lap
+//! of [`RECENT`] steps is seen however long the run was before. A stretch in which hardly a step is new, with every
+//! step of a whole lap in it, is gone through for the third time. Order does not matter, and a few steps that are new
+//! do no harm; many are a batch that passes the same preparations.
 //!
-//! For longer laps a sample is kept of what is no longer among the latest: of a quarter of the steps, of a sixteenth, and so
-//! on, the latest [`SAMPLE`] each. What is in it is told by the step itself, so that each lap has the same ones, and a lap of a
-//! thousand steps still has a handful. A stretch of laps looks at those steps alone that its sample would hold.
+//! For longer laps a sample is kept of what is no longer among the latest: of a quarter of the steps, of a sixteenth,
+//! and so on, the latest [`SAMPLE`] each. What is in it is told by the step itself, so that each lap has the same ones,
+//! and a lap of a thousand steps still has a handful. A stretch of laps looks at those steps alone that its sample
+//! would hold.
 
 use super::row::Row;
 use crate::codec::codec;
@@ -149,8 +150,8 @@ impl Walker {
         self.before.extend(mark);
     }
 
-    /// The densest sample that goes back to a step and well beyond it: what is near the end of one may be in it in one lap and
-    /// not in the next.
+    /// The densest sample that goes back to a step and well beyond it: what is near the end of one may be in it in one
+    /// lap and not in the next.
     fn found(&self, mark: [u8; 2]) -> Option<u32> {
         let (known, _) = self.before.as_chunks();
         let at = held(known, mark)?.position(|known| *known == mark)?;

@@ -1,9 +1,10 @@
-//! Steps in a row that were all made shortly before and came to the same, whatever their order: four ways to list two files, taken by
-//! turns; a short way that was gone twice and is begun once more. There are more of them than lie between one and its like.
+//! Steps in a row that were all made shortly before and came to the same, whatever their order: four ways to list two
+//! files, taken by turns; a short way that was gone twice and is begun once more. There are more of them than lie
+//! between one and its like.
 //!
-//! Laps of two or three steps are told of by themselves ([`super::Walk`]) as early. What is made right after itself is no further one
-//! (`repeated-call` counts it), nor is what found nothing or handed work over. A step that is new, a change, also another agent's that
-//! the caller may see, and a rest begin it anew.
+//! Laps of two or three steps are told of by themselves ([`super::Walk`]) as early. What is made right after itself is
+//! no further one (`repeated-call` counts it), nor is what found nothing or handed work over. A step that is new, a
+//! change, also another agent's that the caller may see, and a rest begin it anew.
 
 use crate::codec::codec;
 use crate::state::{Onset, Step, Time};

@@ -1,7 +1,8 @@
 //! Parts of one thing that are read again and again, each time cut in another way.
 //!
-//! No two calls are the same, and no two answers; what repeats is their lines. A look counts where hardly a line of it was not in
-//! an earlier one, twice where most of all that is known came again, and something else looked at or changed in between begins anew.
+//! No two calls are the same, and no two answers; what repeats is their lines. A look counts where hardly a line of it
+//! was not in an earlier one, twice where most of all that is known came again, and something else looked at or changed
+//! in between begins anew.
 
 use crate::codec::codec;
 use crate::model::ToolResult;
@@ -20,7 +21,8 @@ const FEWEST: usize = 4;
 const SHORTEST: usize = 4;
 /// A look is news where more than one line in so many is new.
 const NEWS: usize = 20;
-/// Points of a look at a part with hardly a new line, and at most of what is known; whoever reads on overlaps with what he has read.
+/// Points of a look at a part with hardly a new line, and at most of what is known; whoever reads on overlaps with what
+/// he has read.
 const PART: u32 = 1;
 const WHOLE: u32 = 2;
 /// Points that are worth as much as an answer.
@@ -46,8 +48,8 @@ struct Look {
 codec!(struct Look { agent, target, call, mutations, lines, points, stale });
 
 impl Looks {
-    /// Takes in what came of a call; the looks in a row that brought hardly a new line, and what they are worth in answers, where it
-    /// was one of them.
+    /// Takes in what came of a call; the looks in a row that brought hardly a new line, and what they are worth in
+    /// answers, where it was one of them.
     pub(super) fn took(&mut self, step: &Step, call: &Call, result: &ToolResult, salt: u64) -> Option<(&Streak, u32)> {
         let target = call.target?;
         if step.facts.failed || call.polling {

@@ -1,7 +1,8 @@
 //! Requests that share a goal, and what came of them.
 //!
-//! Every request is compared with the latest ones of the run, whoever made them and whatever they were put to. A rewording
-//! is worth up to [`WHOLE`] points, the more the closer the two are, and less where something came of the last one.
+//! Every request is compared with the latest ones of the run, whoever made them and whatever they were put to. A
+//! rewording is worth up to [`WHOLE`] points, the more the closer the two are, and less where something came of the
+//! last one.
 
 use crate::codec::codec;
 use crate::model::ToolResult;
@@ -183,7 +184,8 @@ impl Chain {
                 continue;
             }
             let Some(kinship) = goal.shared(&before.goal) else { continue };
-            // Asked to the letter after a pause, or because it was to wait, or something else comes each time: somebody waits.
+            // Asked to the letter after a pause, or because it was to wait, or something else comes each time: somebody
+            // waits.
             let polls = before.call == call && (paused || came == Came::Counted || came == Came::Waiting && !prose);
             let changed = before.mutations != mutations;
             // Who finds fewer each time narrows a search; a draft that grows is another one each time.

@@ -1,5 +1,6 @@
-//! What is done, and looked at again although nothing was changed since: a suite of tests that pass, in ever other spellings and
-//! with looks at the change in between; a job that is over, after one pause and the next, in one form or another.
+//! What is done, and looked at again although nothing was changed since: a suite of tests that pass, in ever other
+//! spellings and with looks at the change in between; a job that is over, after one pause and the next, in one form or
+//! another.
 
 use super::{FULL, Found};
 use crate::codec::codec;
@@ -37,7 +38,8 @@ struct Looks {
 codec!(struct Looks { changes, parts, running, passed, words, latest, over });
 
 impl Done {
-    /// Takes in a step with the number of changes made before it, and tells whether it looked at what had been done before.
+    /// Takes in a step with the number of changes made before it, and tells whether it looked at what had been done
+    /// before.
     pub(super) fn took(&mut self, step: &Step, call: &Call, result: &ToolResult, changes: u32) -> bool {
         let (facts, output) = (&step.facts, result.output.as_str());
         let pass = match call.sees {

@@ -5,7 +5,7 @@ use crate::codec::codec;
 use crate::model::{HaltReason, ToolResult};
 use crate::rules::streak::Streak;
 use crate::rules::{Cx, Signal};
-use crate::state::{Call, Kin, Ring, Sees, Step, Time, head};
+use crate::state::{Call, Kin, Ring, Sees, Step, Time, WAITED, beginning};
 use crate::text::{Edit, Figures, Left, Words, combine, down, frame, mark, printable, progress, tells_trouble, told};
 use alloc::{boxed::Box, format};
 
@@ -13,9 +13,6 @@ use alloc::{boxed::Box, format};
 const KINDS: usize = 6;
 /// Letters from which a heading says something.
 const LETTERS: usize = 24;
-/// Milliseconds from which the same call again right after itself has waited for something.
-const PAUSE: i64 = 20_000;
-
 /// Calls in a row, all made before with the same answer, that are worth as much as it takes to be told.
 const ROW: u32 = 5;
 
@@ -27,7 +24,8 @@ pub(super) struct Kinds {
     at: Time,
     /// Changes: edits, and what was changed in a new way. A pod that is deleted under another name is no other change.
     pub(super) changes: u32,
-    /// New mutations up to the latest step, those of other tasks among them: the agent's own, and those that its latest call to see others' has seen.
+    /// New mutations up to the latest step, those of other tasks among them: the agent's own, and those that its latest
+    /// call to see others' has seen.
     own: u16,
     seen: u16,
     /// Number of the latest step that was found to bring something new by a closer look.
@@ -138,7 +136,7 @@ impl Kind {
         let (trouble, words) = (trouble(step, result, salt), Words::said(answer));
         // What each of the two is asked for.
         let left = if trouble == 0 { Left::default() } else { Left::of(answer) };
-        let figures = if trouble == 0 && words.is_empty() { figures(head(answer)) } else { 0 };
+        let figures = if trouble == 0 && words.is_empty() { figures(beginning(answer)) } else { 0 };
         Self {
             kind,
             light,
@@ -240,8 +238,8 @@ fn figures(heading: &str) -> u32 {
     if letters < LETTERS { 0 } else { Figures::of(heading).digest.max(1) }
 }
 
-/// The line that says what is wrong, its figures included; where none does, all of it, but a table in which something is down says no
-/// more than that.
+/// The line that says what is wrong, its figures included; where none does, all of it, but a table in which something
+/// is down says no more than that.
 pub(super) fn line(step: &Step, result: &ToolResult, trouble: u32, salt: u64) -> u32 {
     let answer = result.output.as_str();
     match step.root_line(result) {
@@ -266,8 +264,8 @@ pub(super) fn trouble(step: &Step, result: &ToolResult, salt: u64) -> u32 {
 }
 
 impl Kinds {
-    /// Takes a step in and tells whether its kind came again, and whether time may have passed for it. It may be the next of a list, and
-    /// the user may have spoken straight after the answer before.
+    /// Takes a step in and tells whether its kind came again, and whether time may have passed for it. It may be the
+    /// next of a list, and the user may have spoken straight after the answer before.
     pub(super) fn took(
         &mut self,
         step: &Step,
@@ -281,7 +279,7 @@ impl Kinds {
         let right_after = listed && !heard;
         // The user goes from one to the other.
         let ordered = heard && !listed;
-        let paused = self.at.zip(step.at).is_some_and(|(last, now)| now.saturating_sub(last) >= PAUSE);
+        let paused = self.at.zip(step.at).is_some_and(|(last, now)| now.saturating_sub(last) >= WAITED);
         let waits = facts.waiting
             || facts.transient
             || self.waited

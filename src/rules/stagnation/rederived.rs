@@ -1,7 +1,8 @@
-//! One figure that comes out again, by whatever query, program or sum it is got; or several at once, whatever was changed for them.
+//! One figure that comes out again, by whatever query, program or sum it is got; or several at once, whatever was
+//! changed for them.
 //!
-//! A revenue is summed up, grouped, joined and added up from its parts, and is the same each time. Such a figure is long and has a
-//! fraction, so that it does not come about by chance, and its answers say hardly anything else.
+//! A revenue is summed up, grouped, joined and added up from its parts, and is the same each time. Such a figure is
+//! long and has a fraction, so that it does not come about by chance, and its answers say hardly anything else.
 
 use super::{Found, TROUBLE};
 use crate::codec::codec;
@@ -14,8 +15,8 @@ use alloc::{boxed::Box, format, string::String, vec::Vec};
 
 /// Bytes of an answer that says hardly anything else.
 const SHORT: usize = 160;
-/// Digits of a figure that tells itself from others, those at its end that are 0 aside; of a share, behind its point, that does where it
-/// comes out twice as often.
+/// Digits of a figure that tells itself from others, those at its end that are 0 aside; of a share, behind its point,
+/// that does where it comes out twice as often.
 const DIGITS: usize = 6;
 const SHARE: usize = 4;
 /// The same of several figures together.
@@ -67,7 +68,8 @@ impl Rederived {
         normalise(answer, Strength::Light, &mut masked);
         let Some((digits, told)) = telling(&masked) else { return false };
         let several = told == Told::Several;
-        // Several at once do not come about by chance, whatever was changed for them; but of another thing they are others.
+        // Several at once do not come about by chance, whatever was changed for them; but of another thing they are
+        // others.
         if call.mutates && !several {
             return false;
         }
@@ -113,8 +115,8 @@ impl Rederived {
     }
 }
 
-/// The digits of a long figure with a fraction in a text, or of all with one where there are several, or of a share alone;
-/// without what groups them and without those at its ends that are 0.
+/// The digits of a long figure with a fraction in a text, or of all with one where there are several, or of a share
+/// alone; without what groups them and without those at its ends that are 0.
 fn telling(text: &str) -> Option<(String, Told)> {
     let (mut all, mut long, mut share) = (Vec::<String>::new(), Vec::new(), false);
     for word in text.split(|char: char| !(char.is_ascii_digit() || matches!(char, '.' | ',' | '\''))) {

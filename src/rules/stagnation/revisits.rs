@@ -1,13 +1,13 @@
-//! Calls of which nearly all were made before with the same answer, in whatever order: rooms that are walked through again, one
-//! choice and the other by turns.
+//! Calls of which nearly all were made before with the same answer, in whatever order: rooms that are walked through
+//! again, one choice and the other by turns.
 
-use super::{ANSWERED, FULL, Found};
+use super::{ANSWERED, Beside, FULL, Found};
 use crate::codec::codec;
 use crate::model::{HaltReason, ToolResult};
 use crate::rules::streak::Streak;
 use crate::rules::{Cx, Signal};
 use crate::state::{Call, Recent, Step};
-use crate::text::{Asks, combine, key, mark, number};
+use crate::text::{Asks, Edit, combine, key, mark, number};
 use alloc::boxed::Box;
 
 /// Calls with their answers that are known, and such of them as count.
@@ -15,7 +15,8 @@ const KNOWN: usize = 24;
 const MOVES: usize = 12;
 /// Of those that may be of a list, such as were the latest but so many were.
 const NEAR: usize = 2;
-/// Bytes from which an answer tells where one is; shorter ones are acknowledgements, which neither count nor bring news.
+/// Bytes from which an answer tells where one is; shorter ones are acknowledgements, which neither count nor bring
+/// news.
 const TELLS: usize = 20;
 /// Digits from which an answer of so many bytes at most is about one thing and no other.
 const DIGITS: usize = 20;
@@ -47,17 +48,9 @@ struct Places {
 codec!(struct Places { known, answers, counted, steps, past, seen });
 
 impl Revisits {
-    /// Takes a step in, and tells whether it was one more that is known. `idle` tells that it is one more of a list, and that time
-    /// may have passed for it; `changed` that something new was done.
-    pub(super) fn took(
-        &mut self,
-        step: &Step,
-        call: &Call,
-        result: &ToolResult,
-        idle: [bool; 2],
-        changed: bool,
-    ) -> bool {
-        if changed {
+    /// Takes a step in, and tells whether it was one more that is known.
+    pub(super) fn took(&mut self, step: &Step, call: &Call, result: &ToolResult, beside: Beside) -> bool {
+        if beside.changed && call.edit != Edit::No {
             self.0 = None;
         }
         if let Some(places) = &mut self.0 {
@@ -67,7 +60,7 @@ impl Revisits {
         if step.facts.failed || result.output.len() < TELLS || call.asks == Asks::Handover {
             return false;
         }
-        self.0.get_or_insert_default().took(step, call, &result.output, idle)
+        self.0.get_or_insert_default().took(step, call, &result.output, beside)
     }
 
     pub(super) fn points(&self) -> u32 {
@@ -98,7 +91,8 @@ impl Revisits {
 }
 
 impl Places {
-    fn took(&mut self, step: &Step, call: &Call, output: &str, [listed, waits]: [bool; 2]) -> bool {
+    fn took(&mut self, step: &Step, call: &Call, output: &str, beside: Beside) -> bool {
+        let Beside { listed, waits, .. } = beside;
         let answer = step.facts.light;
         let digits = || output.bytes().filter(u8::is_ascii_digit).count();
         let figures = output.len() <= SHORT && digits() >= DIGITS;

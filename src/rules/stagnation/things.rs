@@ -1,7 +1,8 @@
 //! One thing that comes to the same trouble whatever is asked of it, or is read again and again in other words.
 //!
-//! An order that is changed with ever other addresses, a page fetched under ever other names: no two calls are of a kind, but
-//! what they act upon is the same. Or it is changed again and again, and each look at it afterwards shows what was there before.
+//! An order that is changed with ever other addresses, a page fetched under ever other names: no two calls are of a
+//! kind, but what they act upon is the same. Or it is changed again and again, and each look at it afterwards shows
+//! what was there before.
 
 use super::{Found, TROUBLE, TROUBLE_CHANGED, UNMOVED, WELL_CHANGED};
 use crate::codec::codec;
@@ -90,8 +91,8 @@ pub(super) struct Outcome {
 }
 
 impl Things {
-    /// Takes a call in; `outcome` is asked for where it acts upon what was acted upon before. The thing is told of where the
-    /// call is one more of the same.
+    /// Takes a call in; `outcome` is asked for where it acts upon what was acted upon before. The thing is told of
+    /// where the call is one more of the same.
     pub(super) fn took(&mut self, step: &Step, call: &Call, outcome: impl FnOnce() -> Outcome) -> Option<&Thing> {
         let thing = mark(combine("stagnation/thing", &[step.agent, call.target?]));
         if !self.known.met(thing) {

@@ -1,7 +1,7 @@
-//! One error that comes back whatever is called: an install with ever other flags, a cell written anew, a build after each edit; or a
-//! few that come by turns. A verdict that something is not accepted is one.
+//! One error that comes back whatever is called: an install with ever other flags, a cell written anew, a build after
+//! each edit; or a few that come by turns. A verdict that something is not accepted is one.
 
-use super::{Found, INSTEAD, TROUBLE, TROUBLE_CHANGED};
+use super::{Beside, Found, INSTEAD, TROUBLE, TROUBLE_CHANGED};
 use crate::codec::codec;
 use crate::model::{HaltReason, ToolResult};
 use crate::rules::streak::Streak;
@@ -53,11 +53,13 @@ fn valueless(answer: &str) -> Option<Key> {
 /// The latest error of an agent, and how often it came while that agent met no other.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Trouble {
-    /// Its root, and the first line that is marked as an error, for a build ends in one line whatever is wrong; 0 for none.
+    /// Its root, and the first line that is marked as an error, for a build ends in one line whatever is wrong; 0 for
+    /// none.
     sign: u32,
     /// Half a mark.
     round: u16,
-    /// Seven bits of a mark of what the failed call was about, 0 for nothing that can be told; and [`MENDED`] where that has worked since.
+    /// Seven bits of a mark of what the failed call was about, 0 for nothing that can be told; and [`MENDED`] where
+    /// that has worked since.
     thing: u8,
     /// How far the error told that something is; 0 where it told nothing.
     progress: u32,
@@ -99,17 +101,12 @@ impl Back {
 }
 
 impl Trouble {
-    /// Takes a step in, and tells whether it ended in an error that came back. `listed` tells that the call before was of its kind,
-    /// `changed` that it is the same and another agent has changed something since.
-    pub(super) fn took(
-        &mut self,
-        step: &Step,
-        call: &Call,
-        result: &ToolResult,
-        [listed, changed]: [bool; 2],
-        salt: u64,
-    ) -> bool {
+    /// Takes a step in, and tells whether it ended in an error that came back.
+    pub(super) fn took(&mut self, step: &Step, call: &Call, result: &ToolResult, beside: Beside, salt: u64) -> bool {
         self.edited |= call.edit != Edit::No && !step.facts.failed;
+        // The same call after a change that another agent has made is no next one of a list.
+        let retried = beside.changed && step.kin.is_same_call();
+        let listed = beside.listed && !retried;
         let output = result.output.as_str();
         let root = step.root(result, salt).or_else(|| rejection(output)).or_else(|| valueless(output));
         let thing = call.target.map_or(0, |target| (mark(target) as u8 & !MENDED).max(1));
@@ -131,7 +128,7 @@ impl Trouble {
         let round = call.round.map_or(0, |round| mark(round) as u16);
         let copy = round != 0 && round == self.round;
         self.round = round;
-        let edited = core::mem::take(&mut self.edited) || changed;
+        let edited = core::mem::take(&mut self.edited) || retried;
         let before = core::mem::replace(&mut self.sign, sign);
         let last = core::mem::replace(&mut self.thing, thing);
         // One thing after the other fails and is mended.

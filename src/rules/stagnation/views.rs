@@ -1,7 +1,7 @@
-//! Views that all were seen before, by whatever calls: a page that comes back with another advertisement, files read again by
-//! other tools, one state and the other by turns.
+//! Views that all were seen before, by whatever calls: a page that comes back with another advertisement, files read
+//! again by other tools, one state and the other by turns.
 
-use super::{FULL, Found, trouble};
+use super::{Beside, FULL, Found, trouble};
 use crate::codec::codec;
 use crate::model::{HaltReason, ToolResult};
 use crate::rules::streak::Streak;
@@ -78,15 +78,6 @@ impl View {
     }
 }
 
-/// What a view is seen beside.
-#[derive(Clone, Copy)]
-pub(super) struct Beside {
-    /// Changes made before it.
-    pub(super) changes: u32,
-    /// Time may have passed for it, or it is one more of a list.
-    pub(super) idle: bool,
-}
-
 impl Views {
     /// Takes a step in, and tells whether its view was one more that was seen before.
     pub(super) fn took(&mut self, step: &Step, call: &Call, result: &ToolResult, beside: Beside, salt: u64) -> bool {
@@ -94,12 +85,13 @@ impl Views {
             self.fresh |= step.is_news && call.edit == Edit::No || scrolls(&call.name);
             return false;
         }
-        let idle = core::mem::take(&mut self.fresh) || beside.idle;
+        let passes = beside.waits || beside.listed && !call.asks.shows();
+        let idle = core::mem::take(&mut self.fresh) || passes;
         // A place in few words is told by its first line.
         let output = result.output.as_str();
         let head = if output.len() <= PLACE { heading(output, 1) } else { step.kin.head };
         if self.heads.met(head) {
-            self.again.get_or_insert_default().took(step, call, result, Beside { idle, ..beside }, salt)
+            self.again.get_or_insert_default().took(step, call, result, (idle, beside.changes), salt)
         } else {
             self.ends();
             false
@@ -145,7 +137,8 @@ impl Again {
         (self.row, self.moved) = (Streak::default(), 0);
     }
 
-    /// Whether a view is one that was seen in its greater part, and all else in it was seen in others: what a page recommends changes.
+    /// Whether a view is one that was seen in its greater part, and all else in it was seen in others: what a page
+    /// recommends changes.
     fn is_mixed(&self, view: &View) -> bool {
         self.known.iter().any(|known| known.is_akin(view))
             && view.words.are_in(self.known.iter().map(|known| &known.words))
@@ -156,8 +149,8 @@ impl Again {
         call.target.is_some_and(|target| !self.targets.met(mark(target)))
     }
 
-    /// Takes in a view with a heading that came before.
-    fn took(&mut self, step: &Step, call: &Call, result: &ToolResult, beside: Beside, salt: u64) -> bool {
+    /// Takes in a view with a heading that came before; `idle` is one that may look the same without going in circles.
+    fn took(&mut self, step: &Step, call: &Call, result: &ToolResult, (idle, changes): (bool, u32), salt: u64) -> bool {
         // Of a page that is drawn anew the numbers of its parts are others.
         let renumbered = call.asks.shows() && step.kin.before.is_some();
         let elsewhere = self.acts_elsewhere(call) && !renumbered;
@@ -173,7 +166,7 @@ impl Again {
         let seen = if like { self.known.take(|known| known.is_like(&view)) } else { None };
         let equal = seen.as_ref().is_some_and(|seen| seen.all == view.all);
         self.known.push(view, KNOWN);
-        let changed = core::mem::replace(&mut self.changes, beside.changes) != beside.changes;
+        let changed = core::mem::replace(&mut self.changes, changes) != changes;
         let sum = core::mem::replace(&mut self.sum, step.kin.now.sum);
         if seen.is_none() && !mixed {
             self.ends();
@@ -196,7 +189,7 @@ impl Again {
             self.ends();
             return false;
         }
-        if beside.idle || copy || call.polling || changed && !unmoved() {
+        if idle || copy || call.polling || changed && !unmoved() {
             return false;
         }
         self.row.add(step.sighting, step.onset);

@@ -1,7 +1,7 @@
 //! A user who says again what was said before, because it is asked for again.
 //!
-//! That an answer is not heard shows in the answers, whatever the language and the wording of the questions: the user gives
-//! the same figures each time, and nothing else that is new.
+//! That an answer is not heard shows in the answers, whatever the language and the wording of the questions: the user
+//! gives the same figures each time, and nothing else that is new.
 
 use super::values::Values;
 use crate::codec::codec;

@@ -1,7 +1,7 @@
 //! Two or three agents that keep answering each other and name nothing: thanks, farewells, one more confirmation.
 //!
-//! No message repeats another, and many hold a word that was not said before. What tells it is that there are ever fewer of
-//! them, and that nobody names anything.
+//! No message repeats another, and many hold a word that was not said before. What tells it is that there are ever
+//! fewer of them, and that nobody names anything.
 
 use crate::codec::codec;
 use crate::rules::Cx;

@@ -1,8 +1,8 @@
 //! A piece of work that is handed on and comes back, while all that happens in between is talk.
 //!
-//! Each desk that returns it has another reason, so that neither calls nor words repeat. What repeats is where it is: it
-//! comes to whom had it before, and since then nobody did anything, looked at anything new or told anything new: who only
-//! gives reasons needs no figures.
+//! Each desk that returns it has another reason, so that neither calls nor words repeat. What repeats is where it is:
+//! it comes to whom had it before, and since then nobody did anything, looked at anything new or told anything new: who
+//! only gives reasons needs no figures.
 
 use super::values::Values;
 use crate::codec::codec;
@@ -78,7 +78,8 @@ impl Custody {
     }
 }
 
-/// To whom a call hands work: the agent that it names, known or not, or else its tool and the short values that it is given.
+/// To whom a call hands work: the agent that it names, known or not, or else its tool and the short values that it is
+/// given.
 pub(super) fn place(call: &Payload<'_>, salt: u64) -> Key {
     let short = values(call).filter(|(name, value)| !is_reason(name, value)).filter_map(|(_, value)| value.as_str());
     let mut named = short.map(agent_key);

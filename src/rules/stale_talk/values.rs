@@ -19,7 +19,8 @@ pub(super) struct Given {
 }
 
 impl Values {
-    /// What a text gives, of so many characters at least. Where much else in it is `fresh`, what is counted again says nothing.
+    /// What a text gives, of so many characters at least. Where much else in it is `fresh`, what is counted again says
+    /// nothing.
     pub(super) fn take(&mut self, text: &str, shortest: usize, fresh: bool, salt: u64) -> Given {
         let mut given = Given { old: false, last: false, new: false };
         let last = self.0.last().copied();

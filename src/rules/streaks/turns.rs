@@ -4,7 +4,7 @@ use super::{One, Row, Words, rows};
 use crate::model::{Body, Channel, HaltReason, HostKind, Outcome, Recommendation};
 use crate::rules::phases::is_about_phases;
 use crate::rules::{Fact, Facts, Limits};
-use crate::state::{Sighting, agent};
+use crate::state::{Sighting, agent_of};
 use crate::text::{combine, key, printable};
 use alloc::format;
 
@@ -48,10 +48,10 @@ const BLANK_TURNS: Row = Row {
             Fact::Event(event) => match &event.body {
                 // A piece of text can end a streak, and counts for none.
                 Body::Delta(_) if streaks.len() == 0 => return None,
-                Body::Delta(delta) => (agent(&event.context), delta.channel, &delta.text),
+                Body::Delta(delta) => (agent_of(&event.context), delta.channel, &delta.text),
                 _ => {
                     let (event, message) = fact.spoken()?;
-                    (agent(&event.context), message.channel, &message.text)
+                    (agent_of(&event.context), message.channel, &message.text)
                 }
             },
             _ => return None,

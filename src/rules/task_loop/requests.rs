@@ -3,8 +3,8 @@
 use crate::codec::codec;
 use crate::model::{Collaboration, Context, Error, ErrorCode};
 use crate::rules::{Cx, States};
-use crate::state::{KEY_BYTES, Onset, Ring, Sighting, task_key};
-use crate::text::{Embedding, Key, Request, key};
+use crate::state::{KEY_BYTES, Onset, Ring, Sighting, agent_key, owner_key};
+use crate::text::{Embedding, Key, Request};
 use alloc::{format, vec::Vec};
 
 /// Requests kept at once over all tasks of a run.
@@ -86,8 +86,8 @@ impl Asked {
 /// `invalid-event` at `embedding`.
 pub(crate) fn mismatch(states: &States, context: &Context, asking: &Collaboration) -> Result<(), Error> {
     let Some(embedding) = &asking.embedding else { return Ok(()) };
-    let (from, to) = (agent(&asking.from), agent(&asking.to));
-    let task = context.parent_task.as_deref().or(context.task.as_deref()).map_or(0, task_key);
+    let (from, to) = (agent_key(&asking.from), agent_key(&asking.to));
+    let task = owner_key(context.task.as_deref(), context.parent_task.as_deref());
     let root = states.task_loop.root(task);
     let chain = states.task_loop.chain();
     let pair = chain.asked.iter().rev().filter(|asked| asked.root == root && asked.from == from && asked.to == to);
@@ -101,18 +101,14 @@ pub(crate) fn mismatch(states: &States, context: &Context, asking: &Collaboratio
     }
 }
 
-fn agent(name: &str) -> Key {
-    key("agent", name.as_bytes())
-}
-
 impl Chain {
     /// Takes a request in; `None` where it is a new one.
     pub(super) fn take(&mut self, asking: &Collaboration, root: Key, marks: u64, cx: &Cx<'_>) -> Option<Again> {
         let request = Request::of(&asking.request, cx.salt);
         let mut asked = Asked {
             root,
-            from: agent(&asking.from),
-            to: agent(&asking.to),
+            from: agent_key(&asking.from),
+            to: agent_key(&asking.to),
             embedding: asking.embedding.as_deref().and_then(Embedding::of),
             marks,
             part: Part::None,

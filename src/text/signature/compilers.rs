@@ -1,7 +1,7 @@
 //! Compilers, linkers and linters: code, what the message names, file.
 
 use super::words::{file_key, has_extension, joined, listed, location, parts, shortened};
-use crate::text::ordered;
+use crate::text::sorted;
 use alloc::{string::String, vec::Vec};
 
 /// Errors told apart in one output.
@@ -26,7 +26,7 @@ pub(super) fn diagnostics(lines: &[&str]) -> Option<String> {
         }
     }
     // Not deduplicated: five of the same error down to four is progress.
-    listed("build-fail", ordered(items))
+    listed("build-fail", sorted(items))
 }
 
 /// `error[E0308]: mismatched types` with its `--> src/lib.rs:3:5` below; `error: …` counts only with one.

@@ -1,4 +1,5 @@
-//! The canonical form of a document that was read, written of the source's own bytes wherever they are what is to be written.
+//! The canonical form of a document that was read, written of the source's own bytes wherever they are what is to be
+//! written.
 
 use super::super::canonical::{number as canonical_number, quoted};
 use super::super::mask::{Span, first_digit};
@@ -7,7 +8,8 @@ use super::{GONE, Node, OWN, PLAIN, Read, Tag, VERBATIM, parsed};
 use alloc::{string::String, vec::Vec};
 
 impl Read<'_> {
-    /// Appends a value: as `text` in which nothing is quoted, or as canonical JSON, of which it adds to `numbers` where digits are.
+    /// Appends a value: as `text` in which nothing is quoted, or as canonical JSON, of which it adds to `numbers` where
+    /// digits are.
     pub(in super::super) fn write(&mut self, at: u32, text: bool, out: &mut String, numbers: &mut Vec<Span>) {
         let node = self.node(at);
         match node.tag {
@@ -156,8 +158,8 @@ impl Read<'_> {
         self.write(at, text, out, numbers);
     }
 
-    /// Appends a field that is written as it stands in the source, name and value at once, with the comma before it where one
-    /// stands there.
+    /// Appends a field that is written as it stands in the source, name and value at once, with the comma before it
+    /// where one stands there.
     #[inline(always)]
     fn write_verbatim(&self, value: Node, field: Written, first: bool, out: &mut String, numbers: &mut Vec<Span>) {
         let mark = u32::from(value.tag == Tag::Text);

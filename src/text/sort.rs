@@ -3,7 +3,7 @@
 use alloc::{collections::BinaryHeap, vec::Vec};
 
 /// The items in ascending order.
-pub(crate) fn ordered<T: Ord>(items: Vec<T>) -> Vec<T> {
+pub(crate) fn sorted<T: Ord>(items: Vec<T>) -> Vec<T> {
     BinaryHeap::from(items).into_sorted_vec()
 }
 
@@ -23,7 +23,7 @@ pub(crate) fn sort_few<T>(items: &mut [T], belongs_behind: impl Fn(&T, &T) -> bo
 
 #[cfg(test)]
 mod tests {
-    use super::{ordered, sort_few};
+    use super::{sort_few, sorted};
     use alloc::vec::Vec;
 
     #[test]
@@ -35,7 +35,7 @@ mod tests {
             sort_few(&mut few, |one, other| one.0 < other.0);
             assert_eq!(few, expected);
             expected.sort_unstable();
-            assert_eq!(ordered(few), expected);
+            assert_eq!(sorted(few), expected);
         }
     }
 }

@@ -1,5 +1,5 @@
-//! How often a user has ordered something to be done: `run it 20 times`, `ten cycles`, `every five minutes`; whether many things are
-//! to be gone through, `one by one`; and whether something is to be waited for.
+//! How often a user has ordered something to be done: `run it 20 times`, `ten cycles`, `every five minutes`; whether
+//! many things are to be gone through, `one by one`; and whether something is to be waited for.
 //!
 //! Who does what was ordered goes round in circles on purpose.
 
@@ -14,7 +14,8 @@ const WATCH: u32 = MOST;
 /// Words within which a span of time follows: `every half minute`.
 const WITHIN: u32 = 4;
 
-/// What is counted when something is done again; words apart by blanks, as in all lists here: a table of texts would be twice as large.
+/// What is counted when something is done again; words apart by blanks, as in all lists here: a table of texts would be
+/// twice as large.
 const TIMES: &str = "attempts cycles defa durchgänge durchläufe ejecuciones essais fois gange ganger gånger iterations keer kere \
     kertaa kez krát lecturas läufe maal mal measurements messungen mesures passes razy readings repeats repetitions reps \
     rondas rounds runden runs times trials veces vezes volte x раз раза";
@@ -129,8 +130,8 @@ const WHY: &str = "can't cannot don't how if never no not nor warum what when wh
 /// Things that are to fail where they are called negative.
 const CASES: &str = "case cases check checks path paths test tests";
 
-/// Whether that is what the text is about, as its first words have it: `check that a guest is refused everywhere`, `run the negative
-/// cases`. Further on, it is what a piece of work has to do besides.
+/// Whether that is what the text is about, as its first words have it: `check that a guest is refused everywhere`,
+/// `run the negative cases`. Further on, it is what a piece of work has to do besides.
 fn wants_failures(text: &str) -> bool {
     let sentence = text.split(['.', '!', '?', ';', '\n']).next().unwrap_or_default();
     let words = || sentence.split(|char: char| !(is_of_word(char) || char == '_')).filter(|word| !word.is_empty());
@@ -171,7 +172,8 @@ fn of_sentence(sentence: &str) -> u32 {
         let count = match word.strip_suffix('x').and_then(number) {
             Some(count) => Some(count),
             None if !word.is_ascii() && word.contains(|char: char| char.is_ascii_digit()) => Some(counted(word)),
-            // So often for each of several things is twice as often at least: `five runs each`, `five of each`, `5 times per setting`.
+            // So often for each of several things is twice as often at least: `five runs each`, `five of each`,
+            // `5 times per setting`.
             None if same(word, "each") || same(word, "per") && listed(TIMES, before[3]) => {
                 let [.., other, latest] = before;
                 let counted = if same(latest, "of") || listed(TIMES, latest) { other } else { latest };

@@ -1,0 +1,159 @@
+//! Figures in what a call came to: masked, added up, and such as tell how far something is.
+
+use super::mask::{Span, clip, end_of_digits, first_digit};
+use super::scan::{each_number, may_mark_progress};
+use alloc::string::String;
+
+/// Appends `text` to `out` with every number as `#`, and tells whether one of them marks progress. `numbers` tells
+/// where digits are; where there are none, nothing is appended.
+pub(super) fn digits_masked(text: &str, numbers: &[Span], mut out: Option<&mut String>) -> bool {
+    let bytes = text.as_bytes();
+    match out.as_deref_mut() {
+        Some(out) if !numbers.is_empty() => out.reserve(text.len()),
+        // Nothing to write, and nothing to find.
+        None if !may_mark_progress(bytes) => return false,
+        _ => {}
+    }
+    let mut progress_mark = false;
+    let mut copied = 0;
+    for (from, to) in numbers {
+        let mut at = *from.max(&copied);
+        while at < *to {
+            let start = at;
+            let mut end = end_of_digits(bytes, start);
+            if end == start {
+                at += 1;
+                continue;
+            }
+            while matches!(bytes.get(end), Some(b'.' | b',')) {
+                let more = end_of_digits(bytes, end + 1);
+                if more == end + 1 {
+                    break;
+                }
+                end = more;
+            }
+            let before = start.checked_sub(1).and_then(|before| bytes.get(before)).copied().unwrap_or(b' ');
+            progress_mark |= is_progress_mark(before, bytes.get(end..).unwrap_or_default());
+            if let Some(out) = out.as_deref_mut() {
+                out.push_str(text.get(copied..start).unwrap_or_default());
+                out.push('#');
+            }
+            copied = end;
+            at = end;
+        }
+    }
+    if let Some(out) = out.filter(|_| !numbers.is_empty()) {
+        out.push_str(text.get(copied..).unwrap_or_default());
+    }
+    progress_mark
+}
+
+/// How far the first 4 KB of an answer tell that something is: a digest of the figures that mark progress; 0 where
+/// there are none.
+pub(crate) fn progress(answer: &str) -> u32 {
+    let (bytes, _) = clip(answer);
+    let (bytes, mut sum, mut at) = (bytes.as_bytes(), 0_u32, 0);
+    while let Some(start) = bytes.get(at..).and_then(first_digit).map(|digit| at + digit) {
+        let end = end_of_digits(bytes, start);
+        let before = start.checked_sub(1).and_then(|before| bytes.get(before)).copied().unwrap_or(b' ');
+        let after = bytes.get(end..).unwrap_or_default();
+        if is_progress_mark(before, after) {
+            // With what it is a part of.
+            let mark = bytes.get(start..end).unwrap_or_default().iter().chain(after.iter().take(6));
+            sum = mark.fold(sum.rotate_left(7), |sum, byte| (sum ^ u32::from(*byte)).wrapping_mul(0x0100_0193));
+        }
+        at = end.max(start + 1);
+    }
+    sum
+}
+
+/// What joins a number to a time, an id or a name.
+const JOINS: [bool; 256] = {
+    let mut joins = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let own = byte as u8;
+        if let Some(of) = joins.split_at_mut(byte).1.first_mut() {
+            *of = own.is_ascii_alphanumeric() || matches!(own, b'_' | b':' | b'-' | b'/');
+        }
+        byte += 1;
+    }
+    joins
+};
+
+fn joins(byte: u8) -> bool {
+    JOINS.get(usize::from(byte)).copied().unwrap_or(false)
+}
+
+/// The figures in a text that stand by themselves; times, ids and names have none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Figures {
+    /// The sum of what is whole in them.
+    pub(crate) sum: u32,
+    /// A digest of all, decimals among them.
+    pub(crate) digest: u32,
+}
+
+impl Figures {
+    pub(crate) fn of(text: &str) -> Self {
+        let (bytes, mut figures) = (text.as_bytes(), Self { sum: 0, digest: 0x811c_9dc5 });
+        each_number(bytes, |start, end| {
+            let before = start.checked_sub(1).and_then(|before| bytes.get(before));
+            let (before, after) = (before.copied().unwrap_or(b' '), bytes.get(end).copied().unwrap_or(b' '));
+            let number = bytes.get(start..end).unwrap_or_default();
+            if !joins(before) && !joins(after) && number.len() < 10 {
+                // Of a decimal what stands before the point.
+                let whole = before != b'.';
+                let number = number.iter().fold(0_u32, |number, digit| number * 10 + u32::from(digit - b'0'));
+                figures.sum = figures.sum.saturating_add(if whole { number } else { 0 });
+                figures.digest = (figures.digest.rotate_left(5) ^ number).wrapping_mul(0x0100_0193);
+            }
+        });
+        figures
+    }
+}
+
+/// Whether a number between `before` and `after` tells how far something is: `42 %`, `3/10`, `3 of 10`, `3 out of 10`.
+fn is_progress_mark(before: u8, after: &[u8]) -> bool {
+    let joins = |byte: u8| joins(byte) || byte == b'.';
+    // Most numbers are told by what stands behind them.
+    let next = match after {
+        [b' ', next, ..] | [next, ..] => *next,
+        [] => b' ',
+    };
+    if !matches!(next, b'%' | b'o' | b'/') || joins(before) {
+        return false;
+    }
+    let after_blank = after.strip_prefix(b" ").unwrap_or(after);
+    if after_blank.first() == Some(&b'%') {
+        // `5 % 3` and `10 %d` are no percentages.
+        return !after_blank.get(1).is_some_and(u8::is_ascii_alphanumeric);
+    }
+    let part = after_blank.strip_prefix(b"out ").unwrap_or(after_blank);
+    let total = part.strip_prefix(b"of ").or_else(|| {
+        let total = after_blank.strip_prefix(b"/")?;
+        Some(total.strip_prefix(b" ").unwrap_or(total))
+    });
+    total.is_some_and(|total| {
+        let digits = total.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let next = total.get(digits).copied().unwrap_or(b' ');
+        let ends =
+            !joins(next) || matches!(next, b'.' | b':') && !total.get(digits + 1).is_some_and(u8::is_ascii_digit);
+        digits > 0 && ends
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    proptest::proptest! {
+        #[test]
+        fn a_mark_is_found_whether_or_not_anything_is_written(text in "[0-9%/of .,a:]{0,24}|[0-9]{1,2} ?(%|/|of|of ) ?[0-9]{0,2}") {
+            let numbers = [(0, text.len())];
+            let mut out = String::new();
+            proptest::prop_assert_eq!(digits_masked(&text, &numbers, None), digits_masked(&text, &numbers, Some(&mut out)));
+            proptest::prop_assert!(!out.bytes().any(|byte| byte.is_ascii_digit()));
+        }
+    }
+}

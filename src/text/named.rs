@@ -1,0 +1,391 @@
+//! What the names in a call tell: the tool's, and the action's that it is asked for.
+
+use super::digest::{Key, key};
+use super::request::{DELEGATES, INTERFACES, SEARCHES, SEEKS};
+use super::waits::{ARRIVES, SLEEPERS, WATCHERS};
+use super::words::{any_listed, listed, name_words, same};
+use crate::model::ToolCall;
+use alloc::vec::Vec;
+
+/// Verbs that change something, as words of a tool's name or as its action.
+pub(super) const WRITES: [&str; 69] = [
+    "add",
+    "append",
+    "apply",
+    "approve",
+    "archive",
+    "assign",
+    "book",
+    "buy",
+    "cancel",
+    "change",
+    "charge",
+    "checkout",
+    "close",
+    "commit",
+    "copy",
+    "create",
+    "delete",
+    "deploy",
+    "disable",
+    "drop",
+    "edit",
+    "enable",
+    "erase",
+    "exchange",
+    "grant",
+    "import",
+    "insert",
+    "install",
+    "invite",
+    "kill",
+    "merge",
+    "mkdir",
+    "modify",
+    "move",
+    "overwrite",
+    "patch",
+    "pay",
+    "post",
+    "publish",
+    "purchase",
+    "push",
+    "put",
+    "rebase",
+    "refund",
+    "register",
+    "remove",
+    "rename",
+    "replace",
+    "reset",
+    "restart",
+    "restore",
+    "return",
+    "revert",
+    "revoke",
+    "rm",
+    "save",
+    "schedule",
+    "send",
+    "set",
+    "submit",
+    "transfer",
+    "turn",
+    "undo",
+    "uninstall",
+    "unset",
+    "update",
+    "upload",
+    "upsert",
+    "write",
+];
+
+/// Verbs that look: the first verb of a name decides, so that `get_post` and `list_updates` change nothing.
+const READS: [&str; 38] = [
+    "analyze",
+    "browse",
+    "calculate",
+    "cat",
+    "check",
+    "count",
+    "describe",
+    "diff",
+    "explain",
+    "fetch",
+    "find",
+    "get",
+    "glob",
+    "grep",
+    "head",
+    "inspect",
+    "list",
+    "load",
+    "look",
+    "lookup",
+    "ls",
+    "peek",
+    "poll",
+    "preview",
+    "query",
+    "read",
+    "retrieve",
+    "scan",
+    "search",
+    "show",
+    "status",
+    "summarize",
+    "tail",
+    "validate",
+    "verify",
+    "view",
+    "wait",
+    "watch",
+];
+
+/// Words of tools that tell what is wrong, and nothing where nothing is.
+const COMPLAINS: [&str; 9] = ["compile", "eslint", "format", "lint", "linter", "test", "tests", "tsc", "typecheck"];
+/// Verbs that look whether something is as it should be.
+const CHECKS: [&str; 3] = ["check", "validate", "verify"];
+
+/// What the agent keeps for itself.
+const NOTES: [&str; 5] = ["plan", "plans", "think", "todo", "todos"];
+
+/// Whether a tool of this name keeps the agent's own notes.
+pub(crate) fn keeps_notes(tool: &str) -> bool {
+    any_listed(&NOTES, tool)
+}
+
+/// Words that make a tool a shell.
+const SHELLS: [&str; 13] = [
+    "bash",
+    "cmd",
+    "command",
+    "commandline",
+    "console",
+    "fish",
+    "powershell",
+    "pwsh",
+    "sh",
+    "shell",
+    "subprocess",
+    "terminal",
+    "zsh",
+];
+
+/// Words of tools that run programs in other languages than the shell's.
+const LANGUAGES: [&str; 10] =
+    ["code", "interpreter", "ipython", "javascript", "jupyter", "node", "notebook", "python", "repl", "ruby"];
+
+/// Verbs of tools that are given what they write.
+const EDITS: [&str; 14] = [
+    "append",
+    "create",
+    "edit",
+    "insert",
+    "modify",
+    "overwrite",
+    "patch",
+    "put",
+    "rename",
+    "replace",
+    "save",
+    "set",
+    "update",
+    "write",
+];
+/// What a tool's name tells. Names are few and calls are many: look it up once.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Named {
+    /// It runs command lines.
+    pub(crate) shell: bool,
+    /// It runs programs in other languages.
+    pub(super) language: bool,
+    /// It edits.
+    pub(super) edits: bool,
+    /// It keeps the agent's own notes.
+    pub(super) notes: bool,
+    /// It tells what is wrong.
+    pub(super) complains: bool,
+    /// It looks whether something is as it should be.
+    pub(super) checks: bool,
+    /// Whether the first verb of the name is one that changes something, where there is a verb in it.
+    pub(super) verb: Option<bool>,
+    /// The same of the name's last part alone.
+    last_verb: Option<bool>,
+    /// It acts upon a page or a screen.
+    pub(super) interface: bool,
+    /// It searches; it asks for something, whatever its arguments are called.
+    pub(super) search: bool,
+    pub(super) seeks: bool,
+    /// It hands work to another agent.
+    pub(super) delegates: bool,
+    /// It hands over control, and says no more than to whom.
+    pub(crate) hands_over: bool,
+    /// It waits.
+    pub(super) sleeps: bool,
+    /// It tells the state of something that changes by itself.
+    pub(super) watches: bool,
+    /// What the call's action tells, where it names one.
+    pub(super) action: Action,
+}
+
+/// What the action of a call tells, such as an editor's `replace`.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Action {
+    /// Whether its first verb is one that changes something, where there is a verb in it.
+    pub(super) verb: Option<bool>,
+    /// It edits.
+    pub(super) edits: bool,
+}
+
+impl Action {
+    fn of(action: &str) -> Self {
+        Self { verb: verb(action), edits: any_listed(&EDITS, action) }
+    }
+}
+
+impl Named {
+    /// Whether it looks how something or somebody is getting on.
+    pub(crate) fn looks_after(&self) -> bool {
+        (self.checks || self.watches || self.sleeps) && self.says() != Some(true)
+    }
+
+    pub(crate) fn of(tool: &str) -> Self {
+        let own_name = tool.rsplit("__").next().unwrap_or_default();
+        let last = own_name.rsplit(['.', '/', ':']).next().unwrap_or_default();
+        let any = |list: &[&str]| any_listed(list, tool);
+        Self {
+            shell: is_shell(tool),
+            language: any(&LANGUAGES),
+            edits: any(&EDITS),
+            notes: any(&NOTES),
+            complains: any(&COMPLAINS),
+            checks: any(&CHECKS),
+            verb: verb(tool),
+            last_verb: verb(last),
+            interface: any(&INTERFACES),
+            search: any(&SEARCHES),
+            seeks: any(&SEEKS),
+            hands_over: hands_over(tool),
+            sleeps: any(&SLEEPERS),
+            watches: any(&WATCHERS) && !any(&["git"])
+                || any(&ARRIVES) && !any(&["by"]) && (verb(tool) == Some(false) || any(&SEARCHES)),
+            action: Action::default(),
+            delegates: same(tool, "task") || any(&DELEGATES),
+        }
+    }
+
+    /// What the names in a call tell: the tool's and the action's.
+    #[cfg(test)]
+    pub(super) fn of_call(call: &ToolCall) -> Self {
+        Self { action: action(call).map_or_else(Action::default, Action::of), ..Self::of(&call.tool) }
+    }
+
+    /// Whether the call changes something, as its action says or else its tool's name.
+    pub(super) fn says(&self) -> Option<bool> {
+        self.action.verb.or(self.last_verb).or(self.verb)
+    }
+
+    /// Whether what it tells depends on what was written: it runs or checks something.
+    pub(crate) fn runs(&self) -> bool {
+        self.runs_code() || self.complains || self.checks
+    }
+
+    /// Whether the tool runs what it is given: an error is then the program's, not the tool's.
+    pub(super) fn runs_code(&self) -> bool {
+        self.shell || self.language
+    }
+}
+
+/// What the latest tools' names tell, and the latest actions.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Names {
+    known: Vec<(Key, Named)>,
+    /// Each in the place that its key gives it.
+    actions: [(Key, Action); 8],
+}
+
+impl Names {
+    /// With more tools, it begins anew.
+    const MOST: usize = 32;
+
+    /// What the names in a call tell, the tool's and the action's; `key` is that of the tool's.
+    pub(crate) fn look(&mut self, key: Key, call: &ToolCall) -> Named {
+        let named = self.known(key).unwrap_or_else(|| {
+            let named = Named::of(&call.tool);
+            if self.known.len() >= Self::MOST {
+                self.known.clear();
+            }
+            self.known.push((key, named));
+            named
+        });
+        Named { action: action(call).map_or_else(Action::default, |action| self.action(action)), ..named }
+    }
+
+    fn action(&mut self, action: &str) -> Action {
+        let key = key("action", action.as_bytes());
+        let Some((known, told)) = self.actions.get_mut((key >> 61) as usize) else { return Action::of(action) };
+        if *known != key {
+            (*known, *told) = (key, Action::of(action));
+        }
+        *told
+    }
+
+    fn known(&self, key: Key) -> Option<Named> {
+        self.known.iter().find(|(known, _)| *known == key).map(|(_, named)| *named)
+    }
+
+    /// What is known of one tool alone.
+    pub(super) fn only(&self, key: Key) -> Self {
+        Self { known: self.known(key).map(|named| (key, named)).into_iter().collect(), actions: self.actions }
+    }
+}
+
+/// `transfer_to_billing`, `transfer_back_to_supervisor`, `handoff`: whether a tool of this name hands over control.
+fn hands_over(tool: &str) -> bool {
+    let is = same;
+    let mut before = "";
+    name_words(tool).any(|word| {
+        let found = is(word, "handoff")
+            || is(word, "handover")
+            || is(before, "hand") && (is(word, "off") || is(word, "over"))
+            || is(before, "transfer") && (is(word, "to") || is(word, "back"));
+        before = word;
+        found
+    })
+}
+
+/// Whether a tool of this name runs command lines.
+fn is_shell(tool: &str) -> bool {
+    ["exec", "execute", "run"].iter().any(|sole| same(tool, sole)) || any_listed(&SHELLS, tool)
+}
+
+/// The first verb of a name that is known; `true` where it changes something.
+fn verb(name: &str) -> Option<bool> {
+    name_words(name).find_map(|word| {
+        let write = listed(&WRITES, word);
+        (write || listed(&READS, word)).then_some(write)
+    })
+}
+
+/// What an editor, browser or HTTP tool with many functions is asked to do.
+pub(super) fn action(call: &ToolCall) -> Option<&str> {
+    const NAMES: [&str; 8] = ["action", "command", "method", "mode", "op", "operation", "service", "sub_command"];
+    let map = call.args.as_ref()?.as_object()?;
+    let place = |name: &str| NAMES.iter().position(|known| *known == name);
+    let named = map.iter().filter_map(|(name, value)| Some((place(name)?, value.as_str()?)));
+    let (place, word) = named.min_by_key(|(place, _)| *place)?;
+    // Elsewhere the service is what the call is about: the logs of `checkout` are only read.
+    let service = NAMES.get(place) == Some(&"service");
+    (!word.contains(char::is_whitespace) && (!service || calls_services(&call.tool))).then_some(word)
+}
+
+/// `call_service`: whether a tool of this name does what the service says that it is given.
+fn calls_services(tool: &str) -> bool {
+    any_listed(&["call"], tool) && any_listed(&["service"], tool)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::words::assert_sorted;
+    use super::*;
+
+    #[test]
+    fn lists_are_sorted() {
+        for list in [&WRITES[..], &READS, &COMPLAINS, &CHECKS, &NOTES, &SHELLS] {
+            assert_sorted(list);
+        }
+    }
+
+    #[test]
+    fn shells() {
+        for tool in
+            ["bash", "Bash", "run_command", "run_terminal_cmd", "mcp__x__shell", "exec", "execute_bash", "local_shell"]
+        {
+            assert!(is_shell(tool), "{tool}");
+        }
+        for tool in ["read_file", "execute_sql", "run_tests", "bashful", "list_commands", "Task", ""] {
+            assert!(!is_shell(tool), "{tool}");
+        }
+    }
+}
