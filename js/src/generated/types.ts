@@ -583,7 +583,7 @@ export interface Config {
      */
     resubmission?: RuleConfig;
     /**
-     * Requests for one thing in other words, although nothing new comes of them.
+     * Requests for one thing in other words, although nothing new comes of them, or one message sent to the same place again and again.
      */
     "reworded-request"?: RuleConfig;
     /**
@@ -1164,7 +1164,7 @@ export interface ToolConfig {
      */
     resubmission?: RuleConfig;
     /**
-     * Requests for one thing in other words, although nothing new comes of them.
+     * Requests for one thing in other words, although nothing new comes of them, or one message sent to the same place again and again.
      */
     "reworded-request"?: RuleConfig;
     /**
