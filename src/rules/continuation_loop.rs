@@ -1,9 +1,9 @@
-//! Catches: a host that tells the agent to go on and an agent that answers with text alone, over and over. Must not
-//! catch: continuations after which the agent works; news that the host passes on, such as the end of a task in the
-//! background, which the agent may well acknowledge and go on waiting; a heartbeat every few minutes. Idea: a prompt
-//! that nobody wrote gets an answer that nobody reads; only a call shows that the agent goes on. A host that does not
-//! call its prompts synthetic is known by a message of the system that comes again, and was no prompt where another one
-//! comes.
+//! Catches: a host that tells the agent to go on and an agent that answers with text alone, over and over.
+//! Must not catch: continuations after which the agent works; news that the host passes on, such as the end of a task
+//! in the background, which the agent may well acknowledge and go on waiting; a heartbeat every few minutes.
+//! Idea: a prompt that nobody wrote gets an answer that nobody reads; only a call shows that the agent goes on. A host
+//! that does not call its prompts synthetic is known by a message of the system that comes again, and was no prompt
+//! where another one comes.
 
 use crate::codec::codec;
 use crate::model::{Body, Channel, Event, HaltReason, HostKind, Recommendation, Role};

@@ -1,10 +1,10 @@
 //! Catches: a lap that is walked again and again with the same outcomes, by one agent whatever others do meanwhile, or
-//! by several together; one of more than ten steps also where a few of them are new. Must not catch: laps with another
-//! outcome in them, a single step that repeats (another rule's), work in which a new change was made: each takes one
-//! lap off. Laps of looks at what is awaited have more time. Idea: the periodic suffix of the sequence of (call,
-//! outcome, agent), and of each agent's own where there are several; a longer lap is a stretch in which hardly a step
-//! is new ([`long`]), and only told; so are steps in a row that were all made shortly before, whatever their order
-//! ([`row`]).
+//! by several together; one of more than ten steps also where a few of them are new.
+//! Must not catch: laps with another outcome in them, a single step that repeats (another rule's), work in which a new
+//! change was made: each takes one lap off. Laps of looks at what is awaited have more time.
+//! Idea: the periodic suffix of the sequence of (call, outcome, agent), and of each agent's own where there are
+//! several; a longer lap is a stretch in which hardly a step is new ([`long`]), and only told; so are steps in a row
+//! that were all made shortly before, whatever their order ([`row`]).
 
 mod long;
 mod row;

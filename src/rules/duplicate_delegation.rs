@@ -1,6 +1,7 @@
-//! Catches: agents that hand the same piece of work on, each to the next. Must not catch: one agent's own repetition
-//! (other rules), different work for many agents. Idea: when delegates delegate what they were given, every level of
-//! the tree does the same work again. Each puts it in its own words, so what the work is about is compared.
+//! Catches: agents that hand the same piece of work on, each to the next.
+//! Must not catch: one agent's own repetition (other rules), different work for many agents.
+//! Idea: when delegates delegate what they were given, every level of the tree does the same work again. Each puts it
+//! in its own words, so what the work is about is compared.
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};

@@ -1,10 +1,10 @@
 //! Catches, with a judge's help: one fresh attempt after another that comes to nothing: new code, another query, the
-//! next tool, and each time nothing found, another error, or only the agent's own words back. Must not catch: anything
-//! by itself. Outcomes, errors and novelty do not tell such a hunt from honest work, so the rule only asks, and what an
-//! outside judge answers counts. It must not ask often either: silent successes and changes say nothing, an error after
-//! a new change is what testing is for, the same call again is another rule's. Idea: people call a run stuck when
-//! effort goes on and nothing comes back; whether it is stuck they see from the goal, which a detector does not know
-//! and a judge does.
+//! next tool, and each time nothing found, another error, or only the agent's own words back.
+//! Must not catch: anything by itself. Outcomes, errors and novelty do not tell such a hunt from honest work, so the
+//! rule only asks, and what an outside judge answers counts. It must not ask often either: silent successes and changes
+//! say nothing, an error after a new change is what testing is for, the same call again is another rule's.
+//! Idea: people call a run stuck when effort goes on and nothing comes back; whether it is stuck they see from the
+//! goal, which a detector does not know and a judge does.
 //!
 //! Points, over the latest attempts: 3 for one that found nothing or gave back what it was given, 2 for one that
 //! failed, 1 where it failed after a new change, or as an earlier one did (another rule counts those). Equal attempts

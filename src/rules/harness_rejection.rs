@@ -1,9 +1,9 @@
 //! Catches: answers that the harness turns away for the same reason again and again, so that nothing runs; the same
-//! spread over the run, where the agent always reacts in the same words and never in another way. Must not catch: one
-//! such slip, slips far apart that the agent answers differently; and never more than a nudge, because runs mostly
-//! recover by themselves. Idea: the commands were not executed, so repeating them is not the agent's loop; how it
-//! writes them is. A stock apology is no change of habit, and where every second call is turned away it stands for each
-//! of those.
+//! spread over the run, where the agent always reacts in the same words and never in another way.
+//! Must not catch: one such slip, slips far apart that the agent answers differently; and never more than a nudge,
+//! because runs mostly recover by themselves.
+//! Idea: the commands were not executed, so repeating them is not the agent's loop; how it writes them is. A stock
+//! apology is no change of habit, and where every second call is turned away it stands for each of those.
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};

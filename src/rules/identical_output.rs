@@ -1,7 +1,8 @@
-//! Catches: a node whose final message, or whose structured output, is the same three turns in a row. Must not catch:
-//! different nodes saying the same, turns between which failing tests got fewer or a checklist got longer; turns that
-//! say nothing. Idea: the seed document on loop safety, the first signal of a stall. It stands on its own: whether
-//! there is a new patch is what its second signal asks.
+//! Catches: a node whose final message, or whose structured output, is the same three turns in a row.
+//! Must not catch: different nodes saying the same, turns between which failing tests got fewer or a checklist got
+//! longer; turns that say nothing.
+//! Idea: the seed document on loop safety, the first signal of a stall. It stands on its own: whether there is a new
+//! patch is what its second signal asks.
 
 use crate::model::Body;
 use crate::rules::stall::{Row, Stall};

@@ -1,8 +1,9 @@
 //! Catches: an agent that says the same again and again: without any result in between, or the same long text around
-//! its work. Must not catch: short remarks around work ("Let me look."), answers that differ in more than a counter, an
-//! agent that hands out work in the same words while the others have news, "Waiting." after each piece of news that the
-//! host tells, the same answer to a heartbeat every few minutes. Idea: a text that comes again although nothing came in
-//! between cannot have been an answer to anything new.
+//! its work.
+//! Must not catch: short remarks around work ("Let me look."), answers that differ in more than a counter, an agent
+//! that hands out work in the same words while the others have news, "Waiting." after each piece of news that the host
+//! tells, the same answer to a heartbeat every few minutes.
+//! Idea: a text that comes again although nothing came in between cannot have been an answer to anything new.
 //!
 //! Without a result or another agent's news between, every time counts. With work between only long texts count,
 //! however far apart they are: the fourth time, after it was told, is refused; the sixth where the work between has

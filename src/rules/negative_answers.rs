@@ -1,8 +1,8 @@
-//! Catches: a tool asked one thing after another that finds nothing nearly every time. Must not catch: two or three
-//! empty searches on the way, one question put to one document after the other, commands whose success is silent, a
-//! check after each change, a mailbox that is still empty. Idea: an empty answer is a fact about the world, and agents
-//! read it as an invitation to try again. Three that deny one and the same thing, by its name, say as much as five
-//! about anything.
+//! Catches: a tool asked one thing after another that finds nothing nearly every time.
+//! Must not catch: two or three empty searches on the way, one question put to one document after the other, commands
+//! whose success is silent, a check after each change, a mailbox that is still empty.
+//! Idea: an empty answer is a fact about the world, and agents read it as an invitation to try again. Three that deny
+//! one and the same thing, by its name, say as much as five about anything.
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};

@@ -1,9 +1,9 @@
 //! Catches: an action that is done again and again although the place and the figures that its result tells stay as
-//! they were: a click that opens nothing, an item that does not get into the cart. Must not catch: pages that are
-//! turned, counts that grow, results that tell no state, looking at one thing in between, a page that is looked at
-//! again after a pause. Idea: whether an action had an effect is told by the state after it, not by the text around it,
-//! which other people write anew every time. Which figures are the state is told by those that come back with every
-//! result of the tool.
+//! they were: a click that opens nothing, an item that does not get into the cart.
+//! Must not catch: pages that are turned, counts that grow, results that tell no state, looking at one thing in
+//! between, a page that is looked at again after a pause.
+//! Idea: whether an action had an effect is told by the state after it, not by the text around it, which other people
+//! write anew every time. Which figures are the state is told by those that come back with every result of the tool.
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Level, Recommendation};

@@ -1,8 +1,9 @@
 //! Catches: questions in natural language whose answers hold nothing that was not said before; parts of one file or
-//! page that are read again and again, each time cut in another way ([`looks`]). Must not catch: answers with new words
-//! or numbers in them, short acknowledgements; words of anything but natural language (on code and commands that
-//! measure fires on most healthy runs); a file read on, or again before it is changed. Idea: novelty of the answer, not
-//! of the question, is what a searcher lives on.
+//! page that are read again and again, each time cut in another way ([`looks`]).
+//! Must not catch: answers with new words or numbers in them, short acknowledgements; words of anything but natural
+//! language (on code and commands that measure fires on most healthy runs); a file read on, or again before it is
+//! changed.
+//! Idea: novelty of the answer, not of the question, is what a searcher lives on.
 
 mod looks;
 

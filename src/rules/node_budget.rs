@@ -1,6 +1,7 @@
-//! Catches: a node that has taken all the turns, or all the time, that one node may take. Must not catch: nodes that
-//! are in no workflow, unless the budget is set; another task's turns. Idea: the seed document on loop safety, its
-//! per-node budget "across all turns in a run": 6 turns by default, time where set; per task as well where that is set.
+//! Catches: a node that has taken all the turns, or all the time, that one node may take.
+//! Must not catch: nodes that are in no workflow, unless the budget is set; another task's turns.
+//! Idea: the seed document on loop safety, its per-node budget "across all turns in a run": 6 turns by default, time
+//! where set; per task as well where that is set.
 //!
 //! A budget of 6 allows 6 turns. An event tells of a turn that has ended, so the sixth one spends the budget, and what
 //! is refused is the seventh.

@@ -1,8 +1,8 @@
-//! Catches: iterations of one agent whose whole outputs say the same thing three times on end. Must not catch:
-//! different actions on the same file, falling numbers of failing tests, one retry, several agents that say the same
-//! thing once each. Idea: the seed document on loop detection by output signatures: window 5, threshold 3, consecutive
-//! at the end of the window, then a gate with three options. Each agent has a window for each task that its outputs
-//! name.
+//! Catches: iterations of one agent whose whole outputs say the same thing three times on end.
+//! Must not catch: different actions on the same file, falling numbers of failing tests, one retry, several agents that
+//! say the same thing once each.
+//! Idea: the seed document on loop detection by output signatures: window 5, threshold 3, consecutive at the end of the
+//! window, then a gate with three options. Each agent has a window for each task that its outputs name.
 //!
 //! A signature may be the same while fewer tests fail each time, since it names two of them at most. A number of
 //! failing tests that is lower than any before in the streak is a step forward, and the streak begins anew; a fall back

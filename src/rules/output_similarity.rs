@@ -1,8 +1,9 @@
 //! Catches: an output that is at least 90 % like one of the agent's last five: the same thing said again in nearly the
-//! same words. Off by default. Must not catch: outputs that share a frame but not their content; blank ones. Idea: the
-//! fuzzy variant that the seed document on output signatures compares itself with. It needs the outputs themselves: at
-//! most 1,000 characters of each, masked, are kept, half of them from its end where it is longer. Each agent has a
-//! window for each task that its outputs name; where there are many, the longest of them gets shorter.
+//! same words. Off by default.
+//! Must not catch: outputs that share a frame but not their content; blank ones.
+//! Idea: the fuzzy variant that the seed document on output signatures compares itself with. It needs the outputs
+//! themselves: at most 1,000 characters of each, masked, are kept, half of them from its end where it is longer. Each
+//! agent has a window for each task that its outputs name; where there are many, the longest of them gets shorter.
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};

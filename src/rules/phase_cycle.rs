@@ -1,9 +1,9 @@
 //! Catches: a task that goes back and forth between a few phases: the same two to five transitions twice in full, or a
-//! walk that turns round on itself and comes back the same way, one transition before its second lap is full. Must not
-//! catch: one rework (there, back, there and on), a walk through more phases than `cycleDetectionLength`, retries of
-//! one phase, a workflow that is started over. Idea: the cycle detection of the document about loop prevention. Its
-//! palindromes fit none of its examples and would refuse the first honest rework; what its examples have in common is a
-//! lap that is walked twice.
+//! walk that turns round on itself and comes back the same way, one transition before its second lap is full.
+//! Must not catch: one rework (there, back, there and on), a walk through more phases than `cycleDetectionLength`,
+//! retries of one phase, a workflow that is started over.
+//! Idea: the cycle detection of the document about loop prevention. Its palindromes fit none of its examples and would
+//! refuse the first honest rework; what its examples have in common is a lap that is walked twice.
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Metrics, PhaseStanding, Recommendation};

@@ -1,10 +1,11 @@
 //! Catches: a phase of a workflow that one task leaves for the same other phase more often than it may. The last time
-//! is told, the next one is refused. Must not catch: other transitions, other tasks, retries (a phase entered from
-//! itself is a visit, see `phases`), counts that a human has cleared. Idea: the transition limits of the document about
-//! loop prevention. Its rule refuses a transition that was made as often as allowed; its worked example refuses
-//! `fix→test` on the last time it is allowed, right after `test→fix` had its last. Both hold here: where the way back
-//! has been used up a moment ago, the round trip is complete, and what would lead into a phase that can only be left by
-//! a refused transition is refused already.
+//! is told, the next one is refused.
+//! Must not catch: other transitions, other tasks, retries (a phase entered from itself is a visit, see `phases`),
+//! counts that a human has cleared.
+//! Idea: the transition limits of the document about loop prevention. Its rule refuses a transition that was made as
+//! often as allowed; its worked example refuses `fix→test` on the last time it is allowed, right after `test→fix` had
+//! its last. Both hold here: where the way back has been used up a moment ago, the round trip is complete, and what
+//! would lead into a phase that can only be left by a refused transition is refused already.
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Metrics, Recommendation};

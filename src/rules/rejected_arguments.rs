@@ -1,5 +1,6 @@
 //! Catches: calls that a tool turns away for their arguments, or that name a tool which does not exist, again and
-//! again. Must not catch: one slip and its correction, errors of the program that a tool runs, refusals by a person.
+//! again.
+//! Must not catch: one slip and its correction, errors of the program that a tool runs, refusals by a person.
 //! Idea: a call that never got as far as doing something teaches nothing about the task, only how to call; whoever
 //! misses that twice is guessing. Measured on recorded runs: of the loops people mark, the largest family.
 

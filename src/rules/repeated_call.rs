@@ -43,6 +43,8 @@ const PATIENT: i64 = 60_000;
 const HELD: u32 = 2_000;
 /// Bytes of an answer from which it is a page of its own.
 const PAGE: usize = 200;
+/// The same from which it says more than that something was done.
+const ACKNOWLEDGED: usize = 16;
 /// Letters and digits in a row that may be the digest of a picture.
 const DIGEST: usize = 16;
 /// Milliseconds below which a growing wait is none.
@@ -296,7 +298,7 @@ impl Entry {
         }
         let mut points = if step.mutations_before() > self.mutations {
             u32::from(facts.failed)
-        } else if steers(call, result) && !facts.failed {
+        } else if !facts.failed && steers(call, result) {
             1
         } else if step.previous == self.index {
             ADJACENT
@@ -409,14 +411,15 @@ impl Entry {
             (little && !self.new_between(step, entries, &stands)).then_some(1)
         });
         let pictured = step.previous > self.index && call.asks == Asks::Picture && result.is_some_and(unseen);
-        let (seen, steered) = (self.sees_news(step), steers(call, result));
+        let seen = self.sees_news(step);
+        let steered = seen && steers(call, result);
         // What is done in the same words is no repetition where each time brings something new.
         let differs = call.quiet != Empty::Nothing && Marks::of(&step.facts).exact != self.marks.exact;
-        let gets_on = seen && (differs || steered || acts(call, result));
+        let gets_on = steered || seen && (differs || acts(call, result));
         let full = result.is_some_and(|result| step.leaves_more(result));
         let nothing = pictured || gets_on || full || step.fewer || self.leads_on(step, call, entries);
         let busy = result.is_some() && worth.is_some() && self.new_between(step, entries, &|other| other.came.work());
-        if seen && steered {
+        if steered {
             self.points.all /= 2;
         }
         self.again(step, call, result, worth.map(|points| if nothing { 0 } else { points }), busy);
@@ -560,8 +563,8 @@ fn acts(call: &Call, result: Option<&ToolResult>) -> bool {
 
 /// Whether a call steers by keys or gestures and is only acknowledged: a look tells what came of it.
 fn steers(call: &Call, result: Option<&ToolResult>) -> bool {
-    (call.asks == Asks::Gesture || text::steers(&call.name))
-        && result.is_some_and(|result| result.output.len() < DIGEST)
+    result.is_some_and(|result| result.output.len() < ACKNOWLEDGED)
+        && (call.asks == Asks::Gesture || text::steers(&call.name))
 }
 
 /// Whether a result may be another picture each time: nothing in it tells one from the other.

@@ -1,8 +1,10 @@
 //! Catches: attempts at one task that keep failing alike: in the same way, or because something answers with errors of
-//! its own. Must not catch: failures that change; tests that get better from failure to failure, or that fail in
-//! another number, however alike the messages; what is external, which is `external-failure`'s alone and neither counts
-//! here nor ends a streak. Idea: how patient to be depends on what may end the failure. Waiting ends overload, so that
-//! is given more time. Failures half a minute apart are paced and count half.
+//! its own.
+//! Must not catch: failures that change; tests that get better from failure to failure, or that fail in another number,
+//! however alike the messages; what is external, which is `external-failure`'s alone and neither counts here nor ends a
+//! streak.
+//! Idea: how patient to be depends on what may end the failure. Waiting ends overload, so that is given more time.
+//! Failures half a minute apart are paced and count half.
 
 use crate::codec::codec;
 use crate::model::{Body, Event, HaltReason, Recommendation};

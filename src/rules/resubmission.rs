@@ -1,9 +1,10 @@
 //! Catches: one attempt after the other that hardly differs from the last one and ends in the same root error: a cell
-//! with a new comment, a booking with the same sum. Must not catch: attempts with something else done in between,
-//! errors that move on, searches that find nothing, retries of what waiting may end, errors of which each names another
-//! thing that is then mended, listings that quote an error. Idea: traces, line numbers and doubled logs change around
-//! an error, its root does not; and a program that differs in a name or a comment is the same program. What a user says
-//! in between changes neither.
+//! with a new comment, a booking with the same sum.
+//! Must not catch: attempts with something else done in between, errors that move on, searches that find nothing,
+//! retries of what waiting may end, errors of which each names another thing that is then mended, listings that quote
+//! an error.
+//! Idea: traces, line numbers and doubled logs change around an error, its root does not; and a program that differs in
+//! a name or a comment is the same program. What a user says in between changes neither.
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};

@@ -1,10 +1,12 @@
 //! Catches: different questions that all get the same answer: clicks on a page that does not change, searches that
-//! return the one list. Must not catch: batches that all validate alike, acknowledgements, a check between new edits,
-//! waiting, questions about one thing after the other to which the same happens to be true. Idea: the answer is what
-//! the agent learns; when it stays the same, other arguments were no progress. Short equal answers are normal for most
-//! tools, so only views, searches and long answers are compared. Acting upon a view is more than asking, even where the
-//! view does not show it: that is never more than a nudge. What a question in words is about can be told: where it
-//! stays, `reworded-request` counts the same answer, and where it moves it is told of twice as many.
+//! return the one list.
+//! Must not catch: batches that all validate alike, acknowledgements, a check between new edits, waiting, questions
+//! about one thing after the other to which the same happens to be true.
+//! Idea: the answer is what the agent learns; when it stays the same, other arguments were no progress. Short equal
+//! answers are normal for most tools, so only views, searches and long answers are compared. Acting upon a view is more
+//! than asking, even where the view does not show it: that is never more than a nudge. What a question in words is
+//! about can be told: where it stays, `reworded-request` counts the same answer, and where it moves it is told of twice
+//! as many.
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Level, Recommendation, ToolResult};

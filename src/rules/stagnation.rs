@@ -1,11 +1,12 @@
 //! Catches: a kind of call that comes to the same again and again while figures and names in it move and other things
 //! are done in between: a pod deleted under ever other names, a job started with other sizes that dies on the same row,
 //! a page that comes back with another advertisement; one figure that is got in ever other ways; and a while in which
-//! nothing is called that was not called before with the same answer. Must not catch: one thing after the other of a
-//! list, waiting, an answer that tells how far something is, a check after each change that finds other things, what a
-//! user asks for again. Idea: what was done in between excuses a repetition only if it brought news. A call is known
-//! without its figures ([`frame`](crate::text::frame)), its outcome by the trouble at its root or by most of its words.
-//! Of runs that reached their goal hardly one sees a kind of call come to the same trouble for the fourth time.
+//! nothing is called that was not called before with the same answer.
+//! Must not catch: one thing after the other of a list, waiting, an answer that tells how far something is, a check
+//! after each change that finds other things, what a user asks for again.
+//! Idea: what was done in between excuses a repetition only if it brought news. A call is known without its figures
+//! ([`frame`](crate::text::frame)), its outcome by the trouble at its root or by most of its words. Of runs that
+//! reached their goal hardly one sees a kind of call come to the same trouble for the fourth time.
 
 mod agents;
 mod done;

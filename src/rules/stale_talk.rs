@@ -1,11 +1,12 @@
 //! Catches: messages that ask for, promise or confirm the same thing in other words while nobody acts: experts asking
 //! each other for what none of them has, a desk that demands a number which the caller has lost, or has given three
 //! times already; a cure that is announced again although the user says that nothing has changed; one apology after the
-//! other; farewells without end; work that desks hand to and fro, each with another reason. Must not catch: a dialogue
-//! in which the user keeps bringing something new, one question after the other of a form, a round of reports, closing
-//! words, answers to a user who doubts what was just looked up, a lead that hands out one piece of work after the
-//! other. Idea: words are an action where there is no other. They go round in circles when they share their object,
-//! hold hardly a word that was not said before, and nothing was done in between; what a user newly names is progress.
+//! other; farewells without end; work that desks hand to and fro, each with another reason.
+//! Must not catch: a dialogue in which the user keeps bringing something new, one question after the other of a form, a
+//! round of reports, closing words, answers to a user who doubts what was just looked up, a lead that hands out one
+//! piece of work after the other.
+//! Idea: words are an action where there is no other. They go round in circles when they share their object, hold
+//! hardly a word that was not said before, and nothing was done in between; what a user newly names is progress.
 //! Whoever hands a thing on has only talked ([`custody`]), and two who keep answering each other without naming
 //! anything have nothing to say ([`chat`]); a user who repeats a value or a whole message was not heard ([`answered`]),
 //! and one who says message after message that all is as before was not helped; and who finds no word any more that was

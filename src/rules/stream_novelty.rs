@@ -1,9 +1,10 @@
 //! Catches: text that goes round in circles without repeating itself exactly: the same thoughts in slightly other
-//! words, on end; the same rows of a list or table under ever other numbers. Must not catch: lists with a common
-//! beginning, tables, markup and code (their words count a quarter), long reports, counting, what names something new
-//! in the same frame (songs, notes on each of a class), rows with other figures. Idea: what separates a drifting loop
-//! from honest text is how many of its word triples were never said before, and whether it names anything new; and
-//! whether all of its rows were there before, also those that came since the first of them.
+//! words, on end; the same rows of a list or table under ever other numbers.
+//! Must not catch: lists with a common beginning, tables, markup and code (their words count a quarter), long reports,
+//! counting, what names something new in the same frame (songs, notes on each of a class), rows with other figures.
+//! Idea: what separates a drifting loop from honest text is how many of its word triples were never said before, and
+//! whether it names anything new; and whether all of its rows were there before, also those that came since the first
+//! of them.
 
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streams::{Listener, Streams, WHOLE, channel_words};

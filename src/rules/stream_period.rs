@@ -1,8 +1,9 @@
 //! Catches: text that repeats itself exactly, from one character to 1,024 characters (3,072 in ASCII): while it
-//! streams, and in whole messages. Must not catch: code, tables and rulers, which repeat by nature (they count a
-//! quarter); a line said three times; lists with a common beginning; short runs in scripts without blanks. Idea: an
-//! exact period has no false friends once enough of it stands there, so that it may be judged while the text is still
-//! streaming; how much is enough was measured on long honest messages.
+//! streams, and in whole messages.
+//! Must not catch: code, tables and rulers, which repeat by nature (they count a quarter); a line said three times;
+//! lists with a common beginning; short runs in scripts without blanks.
+//! Idea: an exact period has no false friends once enough of it stands there, so that it may be judged while the text
+//! is still streaming; how much is enough was measured on long honest messages.
 
 use crate::model::{Conventions, HaltReason, Level, Recommendation};
 use crate::rules::streams::{Listener, Streams, WHOLE, channel_words};

@@ -1,8 +1,9 @@
 //! Catches: an orchestrator that attempts a task again and again and gets nowhere: a task that is done already, a task
-//! that stays blocked by the same things, a task of which every attempt ends with the same work done. Must not catch:
-//! attempts of which each did something else, or met other blockers; another status in between; attempts that are too
-//! old; other tasks. An attempt that names a blocker is a blocked one, whatever the host calls its status. Idea: the
-//! three patterns of the document about recovery from loops of attempts, with its context entries.
+//! that stays blocked by the same things, a task of which every attempt ends with the same work done.
+//! Must not catch: attempts of which each did something else, or met other blockers; another status in between;
+//! attempts that are too old; other tasks. An attempt that names a blocker is a blocked one, whatever the host calls
+//! its status.
+//! Idea: the three patterns of the document about recovery from loops of attempts, with its context entries.
 //!
 //! Its integration asks before a task is executed, applies the recovery and skips the execution, and records the
 //! attempt afterwards. So what is recovered from is refused: `block`, on the attempt that makes the loop and on every

@@ -1,8 +1,8 @@
 //! Catches: an orchestrator that goes round between two or three tasks, and no attempt at any of them brings anything
-//! that was not there a lap before, whatever their status says. Must not catch: tasks that are worked on in turns while
-//! each attempt does or meets something new; one task that is attempted again and again, be it beside others
-//! (`task-attempts`); agents that each have a task; four tasks or more. Idea: the cross-task detection that the
-//! document about recovery from loops of attempts names for the future.
+//! that was not there a lap before, whatever their status says.
+//! Must not catch: tasks that are worked on in turns while each attempt does or meets something new; one task that is
+//! attempted again and again, be it beside others (`task-attempts`); agents that each have a task; four tasks or more.
+//! Idea: the cross-task detection that the document about recovery from loops of attempts names for the future.
 
 use crate::codec::codec;
 use crate::model::{AttemptStatus, Body, HaltReason, Recommendation};

@@ -1,7 +1,7 @@
-//! Catches: two iterations that leave the same patch, or the same documents: nothing came of the second one. Must not
-//! catch: readings within one iteration, iterations in which failing tests got fewer or a checklist got longer, the
-//! same patch with other times in it counted as another. Idea: the seed document on loop safety, the second signal of a
-//! stall.
+//! Catches: two iterations that leave the same patch, or the same documents: nothing came of the second one.
+//! Must not catch: readings within one iteration, iterations in which failing tests got fewer or a checklist got
+//! longer, the same patch with other times in it counted as another.
+//! Idea: the seed document on loop safety, the second signal of a stall.
 
 use crate::model::Body;
 use crate::rules::stall::{Row, Stall};

@@ -179,7 +179,8 @@ const SENDS: [&str; 10] =
 /// Names of what stands above a text.
 const HEADINGS: [&str; 3] = ["heading", "subject", "title"];
 
-/// What a call sends in words, and a digest of all else that it is given but for a heading: whom it is sent to, what it is about.
+/// What a call sends in words, and a digest of all else that it is given but for a heading: whom it is sent to, what it
+/// is about.
 pub(crate) fn sent(call: &ToolCall) -> Option<(Goal, Key)> {
     if !any_listed(&SENDS, &call.tool) {
         return None;

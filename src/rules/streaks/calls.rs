@@ -134,9 +134,10 @@ const BLIND_REPEAT: Row = Row {
 };
 
 /// Catches: the same edit made again and again, each time after another one has undone it: two states, each with its
-/// own error. Must not catch: builds, deployments and copies after each edit, an edit that is taken back once, an edit
-/// that failed. Idea: only something new is progress. Of runs that reached their goal hardly one makes a change for the
-/// third time.
+/// own error.
+/// Must not catch: builds, deployments and copies after each edit, an edit that is taken back once, an edit that
+/// failed.
+/// Idea: only something new is progress. Of runs that reached their goal hardly one makes a change for the third time.
 const REMADE_CHANGE: Row = Row {
     id: "remade-change",
     about: "The same change made again after others that undid it.",

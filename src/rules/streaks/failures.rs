@@ -13,10 +13,10 @@ rows! {
     ConsecutiveErrors = CONSECUTIVE_ERRORS,
 }
 
-/// Catches: a tool that has stopped working for this agent: nothing but failures, whatever they say. Must not catch: a
-/// tool that works now and then, failing checks with new edits between, searches that find nothing, looks at what is
-/// still under way. Failures of one class are `repeated-error`'s, which says more about them. Idea: errors that differ
-/// each time escape every comparison; that none of the calls worked does not.
+/// Catches: a tool that has stopped working for this agent: nothing but failures, whatever they say.
+/// Must not catch: a tool that works now and then, failing checks with new edits between, searches that find nothing,
+/// looks at what is still under way. Failures of one class are `repeated-error`'s, which says more about them.
+/// Idea: errors that differ each time escape every comparison; that none of the calls worked does not.
 const FAILURE_STREAK: Row = Row {
     id: "failure-streak",
     about: "One tool failing on end, in whatever way.",
@@ -71,10 +71,11 @@ const FAILURE_STREAK: Row = Row {
     },
 };
 
-/// Catches: one file, page or thing at which everything fails in the same way, through whatever tool or agent. Must not
-/// catch: different things wrong with one file, errors that a new change or a good look at the target ends. One call
-/// made again and again is `repeated-call`'s. Idea: a dead resource is tried by one agent after another and by one tool
-/// after another; each sees only its own share.
+/// Catches: one file, page or thing at which everything fails in the same way, through whatever tool or agent.
+/// Must not catch: different things wrong with one file, errors that a new change or a good look at the target ends.
+/// One call made again and again is `repeated-call`'s.
+/// Idea: a dead resource is tried by one agent after another and by one tool after another; each sees only its own
+/// share.
 const FAILING_TARGET: Row = Row {
     id: "failing-target",
     about: "One target failing in the same way through any tool or agent.",
