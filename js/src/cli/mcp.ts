@@ -59,10 +59,10 @@ export async function run(args: string[]): Promise<number> {
     onWarning: (message) => tell(`loopwarden: ${message}`),
   });
   const server = await served(command, rest, url, headers, judge);
-  say(`loopwarden ${version()} guards ${url?.host ?? command}`);
+  if (server.hasBegun) say(`loopwarden ${version()} guards ${url?.host ?? command}`);
   const code = await relay(server, judge);
   const { calls, advised, refused } = judge.counts;
-  say(`loopwarden: ${number(calls, "call")}, guidance with ${advised}, ${refused} refused`);
+  if (server.hasBegun) say(`loopwarden: ${number(calls, "call")}, guidance with ${advised}, ${refused} refused`);
   judge.free();
   return code;
 }

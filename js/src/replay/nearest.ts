@@ -5,7 +5,7 @@ export function nearest(word: string, known: readonly string[]): string | undefi
   const ranked = known.map((name) => ({ name, edits: distance(word, name) })).sort((a, b) => a.edits - b.edits);
   const best = ranked[0];
   // More than half of a word in other letters is another word.
-  return best !== undefined && best.edits <= Math.min(3, Math.ceil(word.length / 2)) ? best.name : undefined;
+  return best !== undefined && best.edits <= Math.min(3, Math.floor(word.length / 2)) ? best.name : undefined;
 }
 
 /** Letters that have to be changed, added, left out or swapped with their neighbour to make one word of the other. */

@@ -68,6 +68,7 @@ export function connect(
   };
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => void end());
   return {
+    hasBegun: true,
     ended,
     end: () => void end(),
     stop: () => void end(),

@@ -7,6 +7,8 @@ import type { McpJudge } from "./judge.ts";
 
 /** A server that is talked to. */
 export interface Server {
+  /** Whether there is one: a program that could not be started has ended already. */
+  hasBegun: boolean;
   /** Hands a message over; waits where the server is slower. */
   send(line: Uint8Array): Promise<void>;
   /** The messages of the server as they come, until there will be no more. */

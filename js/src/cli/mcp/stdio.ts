@@ -44,6 +44,7 @@ export function start(command: string, args: readonly string[]): Server {
     for (const signal of SIGNALS) process.off(signal, signalled);
   });
   return {
+    hasBegun: child.pid !== undefined,
     ended,
     lines: () => linesOf(stdout),
     end: () => {
