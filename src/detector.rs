@@ -878,8 +878,11 @@ impl<'a> Judging<'a> {
         let bare = self.bare(result, kind);
         let result = bare.as_ref().unwrap_or(result);
         let mut facts = self.read(name, result, call.as_ref());
-        // An edit that found nothing to edit has failed, whatever its outcome.
-        let missed = facts.negative && !facts.failed && call.as_ref().is_some_and(|call| call.edit != Edit::No);
+        // An edit that found nothing to edit has failed, whatever its outcome, and so has a command line that comes to
+        // a program's complaint and nothing else.
+        let edits = call.as_ref().is_some_and(|call| call.edit != Edit::No);
+        let complains = || result.exit_code.is_none() && text::only_complains(&result.output) && text::is_shell(name);
+        let missed = !facts.failed && (facts.negative && edits || complains());
         let missed =
             missed.then(|| ToolResult { outcome: Outcome::Error, ..text::with_output(result, result.output.clone()) });
         let result = match &missed {

@@ -1,6 +1,7 @@
 //! Catches: a host that tells the agent to go on and an agent that answers with text alone, over and over.
 //! Must not catch: continuations after which the agent works; news that the host passes on, such as the end of a task
-//! in the background, which the agent may well acknowledge and go on waiting; a heartbeat every few minutes.
+//! in the background, which the agent may well acknowledge and go on waiting; a heartbeat every few minutes; agents who
+//! talk among each other about what the host tells.
 //! Idea: a prompt that nobody wrote gets an answer that nobody reads; only a call shows that the agent goes on. A host
 //! that does not call its prompts synthetic is known by a message of the system that comes again, and was no prompt
 //! where another one comes.
@@ -13,6 +14,9 @@ use crate::state::{Latest, Onset, Sighting};
 use crate::text::{key, mark, said};
 use alloc::format;
 use smol_str::SmolStr;
+
+/// Messages of others behind an answer that agents have who run beside each other, and do not talk among each other.
+const OTHERS: u32 = 1;
 
 pub(crate) struct ContinuationLoop;
 
@@ -27,8 +31,11 @@ pub(crate) struct State {
     /// Mark of the message of the system that the answers are to, where it is not called synthetic; 0 where the host's
     /// own prompts are.
     told: u32,
+    /// A mark of who answered last, and how often others have spoken since the prompt.
+    speaker: u32,
+    others: u32,
 }
-codec!(struct State { prompted, answers, onset, sightings, heard, told });
+codec!(struct State { prompted, answers, onset, sightings, heard, told, speaker, others });
 
 impl State {
     /// Forgets the answers; what is counted next is answers to that message.
@@ -103,7 +110,15 @@ impl Rule for ContinuationLoop {
         if message.channel.unwrap_or_default() == Channel::Reasoning {
             return None;
         }
-        let prompted = state.prompted.take()?;
+        let speaker = mark(cx.agent);
+        let Some(prompted) = state.prompted.take() else {
+            state.others = state.others.saturating_add((speaker != state.speaker).into());
+            if state.others > OTHERS {
+                state.start_over(state.told);
+            }
+            return None;
+        };
+        (state.speaker, state.others) = (speaker, 0);
         state.answers = state.answers.saturating_add(1);
         if state.answers == 1 || rests(state.onset.at, prompted.at, state.answers) {
             (state.answers, state.onset, state.sightings) = (1, prompted, Latest::default());

@@ -2,12 +2,13 @@
 //! its work.
 //! Must not catch: short remarks around work ("Let me look."), answers that differ in more than a counter, an agent
 //! that hands out work in the same words while the others have news, "Waiting." after each piece of news that the host
-//! tells, the same answer to a heartbeat every few minutes.
+//! tells, the same answer to a heartbeat every few minutes, one remark on page after page of something long.
 //! Idea: a text that comes again although nothing came in between cannot have been an answer to anything new.
 //!
 //! Without a result or another agent's news between, every time counts. With work between only long texts count,
 //! however far apart they are: the fourth time, after it was told, is refused; the sixth where the work between has
-//! brought something new at least every other time.
+//! brought something new at least every other time. Beside looks of which each shows something new every other time
+//! counts, and none is refused.
 
 use crate::codec::codec;
 use crate::model::{Channel, HaltReason, Recommendation};
@@ -55,7 +56,20 @@ impl State {
         }
         let Older { agent, key, times, busy, onset } = self.older.as_mut()?.take(|text| text.key == key)?;
         let sightings = Latest::default();
-        Some(Text { agent, key, long: true, times, busy, fresh: true, idle: 0, onset, idle_onset: onset, sightings })
+        Some(Text {
+            agent,
+            key,
+            long: true,
+            times,
+            busy,
+            fresh: true,
+            results: 0,
+            looks: false,
+            idle: 0,
+            onset,
+            idle_onset: onset,
+            sightings,
+        })
     }
 
     fn keep(&mut self, text: Text) {
@@ -77,6 +91,9 @@ struct Text {
     times: u32,
     busy: u32,
     fresh: bool,
+    /// Results since the latest time, and whether there was one each time, with something new.
+    results: u32,
+    looks: bool,
     /// Times since the latest result.
     idle: u32,
     /// The first time, and the first since the latest result.
@@ -84,12 +101,14 @@ struct Text {
     idle_onset: Onset,
     sightings: Latest,
 }
-codec!(struct Text { agent, key, long, times, busy, fresh, idle, onset, idle_onset, sightings });
+codec!(struct Text { agent, key, long, times, busy, fresh, results, looks, idle, onset, idle_onset, sightings });
 
 impl Text {
     /// What the times with work between count.
     fn around_work(&self) -> u32 {
-        let reached = AROUND_WORK.iter().find(|(times, _)| self.long && self.times >= *times);
+        // A remark on one look after the other, each of which shows something new, is half as much.
+        let times = if self.looks { self.times / 2 } else { self.times };
+        let reached = AROUND_WORK.iter().find(|(least, _)| self.long && times >= *least);
         reached.map_or(0, |(_, count)| *count)
     }
 
@@ -99,7 +118,8 @@ impl Text {
 
     /// A refrain around work that gets on, which is told of and not refused for a while.
     fn is_refrain(&self) -> bool {
-        self.times < REFRAIN && self.idle < self.around_work() && self.busy.saturating_mul(2) >= self.times
+        let gets_on = self.looks || self.times < REFRAIN && self.busy.saturating_mul(2) >= self.times;
+        gets_on && self.idle < self.around_work()
     }
 }
 
@@ -126,8 +146,13 @@ impl Rule for Monologue {
         };
         if news || matches!(fact, Fact::Step(..)) {
             // Whoever called: agents work for each other.
-            let is_news = matches!(fact, Fact::Step(step, _) if step.is_news);
-            state.texts.iter_mut().for_each(|text| (text.idle, text.fresh) = (0, text.fresh || is_news));
+            let is_news = news || matches!(fact, Fact::Step(step, _) if step.is_news);
+            let looks = matches!(fact, Fact::Step(step, _) if step.is_news && step.looks());
+            for text in state.texts.iter_mut() {
+                (text.idle, text.fresh) = (0, text.fresh || is_news);
+                text.looks &= looks;
+                text.results = text.results.saturating_add(1);
+            }
             return None;
         }
         let (event, message) = fact.spoken()?;
@@ -151,11 +176,15 @@ impl Rule for Monologue {
             times: 0,
             busy: 0,
             fresh: false,
+            results: 0,
+            looks: true,
             idle: 0,
             onset: cx.onset,
             idle_onset: cx.onset,
             sightings: Latest::default(),
         });
+        text.looks &= text.times == 0 || text.results > 0;
+        text.results = 0;
         text.times = text.times.saturating_add(1);
         text.busy = text.busy.saturating_add(core::mem::take(&mut text.fresh).into());
         text.idle = text.idle.saturating_add(1);

@@ -298,7 +298,7 @@ impl Entry {
         }
         let mut points = if step.mutations_before() > self.mutations {
             u32::from(facts.failed)
-        } else if !facts.failed && steers(call, result) {
+        } else if !facts.failed && (call.idles || steers(call, result)) {
             1
         } else if step.previous == self.index {
             ADJACENT

@@ -1,7 +1,8 @@
 //! Catches: one question put to a search or a model again and again in other words; the same where it is put to nobody,
 //! by a program that prints what it was given; one message sent to the same place again and again.
 //! Must not catch: a batch that fills one template with new names, the next page of a search, a question that moves on,
-//! the same one to the letter after a pause, one text to many, messages that the user orders one by one.
+//! the same one to the letter after a pause, one text to many, messages that the user orders one by one, one question
+//! put to several sources once each.
 //! Idea: what people see as "searching in circles": wordings differ, so no comparison of calls finds them. What the
 //! requests are *about* is compared, and what came of each: another object in the same frame, a list that gets shorter
 //! and a page that moves are honest work, a fixed object and nothing new is not.
@@ -13,7 +14,7 @@ use crate::model::{Body, HaltReason, Recommendation};
 use crate::rules::streak::{Streak, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told};
 use crate::state::{Call, Onset, PAUSE, Ring, Sees, Sighting};
-use crate::text::{Asks, Edit, Goal, Key, beside, combine, printable, reads_as_prose, salted, sent};
+use crate::text::{Asks, Edit, Goal, Key, beside, combine, mark, printable, reads_as_prose, salted, sent};
 use alloc::{boxed::Box, format};
 use chain::{Asking, Chain, Reworded};
 
@@ -213,7 +214,8 @@ impl Rule for RewordedRequest {
                 // Another agent sees what all have changed.
                 let mutations = if call.sees == Sees::All { cx.run.new_mutations } else { cx.run.own_mutations };
                 let (paused, prose) = (call.watches || call.pause >= PAUSE, call.asks == Asks::Prose);
-                let asking = Asking { goal, call: key, round, onset, untold: false, mutations, paused, prose };
+                let tool = mark(call.tool);
+                let asking = Asking { goal, call: key, tool, round, onset, untold: false, mutations, paused, prose };
                 let chain = state.chain.get_or_insert_default();
                 chain.learns(payload.words());
                 let reworded = chain.asks(&asking, cx)?;
@@ -230,6 +232,7 @@ impl Rule for RewordedRequest {
                 let asking = Asking {
                     goal: &goal,
                     call,
+                    tool: 0,
                     round: None,
                     onset: cx.onset,
                     untold: true,

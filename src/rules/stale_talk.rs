@@ -4,7 +4,7 @@
 //! other; farewells without end; work that desks hand to and fro, each with another reason.
 //! Must not catch: a dialogue in which the user keeps bringing something new, one question after the other of a form, a
 //! round of reports, closing words, answers to a user who doubts what was just looked up, a lead that hands out one
-//! piece of work after the other.
+//! piece of work after the other, agents who agree before they act, as they did before.
 //! Idea: words are an action where there is no other. They go round in circles when they share their object, hold
 //! hardly a word that was not said before, and nothing was done in between; what a user newly names is progress.
 //! Whoever hands a thing on has only talked ([`custody`]), and two who keep answering each other without naming
@@ -18,7 +18,7 @@ mod custody;
 mod values;
 
 use crate::codec::codec;
-use crate::model::{HaltReason, Recommendation, Role};
+use crate::model::{Body, Event, HaltReason, Recommendation, Role};
 use crate::rules::streak::{Streak, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Payload, Rule, Signal, Told};
 use crate::state::{Onset, Ring, Sighting, Step};
@@ -45,6 +45,12 @@ const BY_USER: u16 = 1;
 const DEMAND: usize = 40;
 /// Messages after a result that are about the result.
 const ABOUT_IT: u32 = 2;
+
+/// Messages before an act that are a way to work, at most.
+const PACE: u32 = 12;
+
+/// Agents who speak that are a group.
+const GROUP: usize = 3;
 
 /// One way to go round in circles.
 struct Circle {
@@ -121,6 +127,12 @@ struct Talk {
     news: u16,
     /// Messages since the latest result; none where there was no result yet.
     since: Option<u32>,
+    /// Messages since somebody did something, and the most that came before that so far: who took so many words before
+    /// an act may take as many again.
+    talked: u32,
+    pace: u32,
+    /// Marks of the agents who spoke, as many as make a group.
+    speakers: Vec<u16>,
     custody: Custody,
     chat: Option<Box<Chat>>,
     answered: Answered,
@@ -141,12 +153,14 @@ struct Talk {
     demands: Streak,
 }
 codec!(struct Talk {
-    messages, words, news, since, custody, chat, answered, asked, hollow, unhelped, latest, parrot, heard, replied, called, demands,
+    messages, words, news, since, talked, pace, speakers, custody, chat, answered, asked, hollow, unhelped, latest, parrot, heard, replied, called, demands,
 });
 
 #[derive(Clone, Debug)]
 struct Said {
     goal: Goal,
+    /// A mark of the agent; 0 where it has no name.
+    speaker: u16,
     points: u32,
     times: u32,
     /// Those of the chain that brought no news.
@@ -156,7 +170,7 @@ struct Said {
     sighting: Sighting,
     onset: Onset,
 }
-codec!(struct Said { goal, points, times, stale, chain, sighting, onset });
+codec!(struct Said { goal, speaker, points, times, stale, chain, sighting, onset });
 
 /// What a text says that was not said before.
 #[derive(Clone, Copy, Debug, Default)]
@@ -233,6 +247,7 @@ impl Talk {
             self.messages.clear();
             self.hollow = Streak::default();
             self.since = Some(0);
+            self.pace = self.pace.max(core::mem::take(&mut self.talked).min(PACE));
         } else {
             if self.asked {
                 // What came of what the user has asked for is told, however it came out.
@@ -281,6 +296,13 @@ impl Talk {
         }
         self.custody.goes(custody::place(call, cx.salt), cx.here, cx.onset);
         HANDED.told(self.custody.returns(), cx)
+    }
+
+    /// The host tells something: what names something new is talked about anew.
+    fn hears_host(&mut self, text: &str) {
+        if self.learn(text, &Goal::of(text, core::iter::empty())).named {
+            self.messages.clear();
+        }
     }
 
     /// The user speaks.
@@ -353,12 +375,16 @@ impl Talk {
             self.parrot.get_or_insert_default().add(cx.here, cx.onset);
         }
         self.since = self.since.map(|since| since.saturating_add(1));
+        self.talked = self.talked.saturating_add(1);
         let about_it = self.since.is_some_and(|since| since <= ABOUT_IT);
         let parrot = self.parrot.as_ref().filter(|_| parrots).and_then(|parrot| PARROT.told(parrot, cx));
         let chat = self.chats(text, &goal, said, cx);
         let told = parrot.or(chat);
         // Where agents talk, a figure that one of them gives in a few words is news to the next.
         let own = if cx.agent == 0 { 0 } else { (mark(cx.agent) as u16).max(BY_USER + 1) };
+        if self.speakers.len() < GROUP && !self.speakers.contains(&own) {
+            self.speakers.push(own);
+        }
         let brings = if said.counts && text.len() <= chat::LONGEST { own } else { 0 };
         if goal.weight() < LIGHTEST || text.len() > tuned::TALK_LONGEST.get() as usize || about_it {
             self.news = if self.news == 0 { brings } else { self.news };
@@ -373,12 +399,12 @@ impl Talk {
         if said.named || said.is_fresh(&goal) {
             leaves = leaves.min(tuned::TALK_NEWS.get());
         }
-        self.follows(goal, leaves, cx).or(told)
+        self.follows(goal, own, leaves, cx).or(told)
     }
 
     /// Adds a message about something to the chain that it goes on with; of what it repeats, news `leaves` so many
     /// twelfths.
-    fn follows(&mut self, goal: Goal, leaves: u32, cx: &Cx<'_>) -> Option<Signal> {
+    fn follows(&mut self, goal: Goal, speaker: u16, leaves: u32, cx: &Cx<'_>) -> Option<Signal> {
         let mut best: Option<(u32, &Said)> = None;
         for before in self.messages.iter() {
             let kinship = goal.kinship(&before.goal);
@@ -387,6 +413,9 @@ impl Talk {
                 continue;
             }
             let base = (kinship.alike.max(kinship.within / 2) / 3).min(WHOLE);
+            // In a group each says once what all agree upon.
+            let agrees = self.speakers.len() >= GROUP && before.speaker != speaker;
+            let base = if agrees { base / 2 } else { base };
             let points = before.points.saturating_add(base * leaves / WHOLE);
             if best.is_none_or(|(most, _)| points >= most) {
                 best = Some((points, before));
@@ -400,8 +429,9 @@ impl Talk {
             let most = cx.limits.nudge.saturating_sub(1).max(before.points);
             (if news { points.min(most) } else { points }, times, stale, before.chain)
         });
-        self.messages.push(Said { goal, points, times, stale, chain, sighting: cx.here, onset: cx.onset }, MESSAGES);
-        if times == 1 || news || !cx.limits.reached(points, 1) {
+        self.messages
+            .push(Said { goal, speaker, points, times, stale, chain, sighting: cx.here, onset: cx.onset }, MESSAGES);
+        if times == 1 || news || self.talked <= self.pace || !cx.limits.reached(points, 1) {
             return None;
         }
         let same = self.messages.iter().filter(|said| said.chain == chain).map(|said| (said.sighting, said.onset));
@@ -450,7 +480,7 @@ impl Rule for StaleTalk {
     const OF_TEXT: bool = true;
     const OUTLIVES_EVIDENCE: bool = true;
     const IN_LANE: bool = true;
-    const SEES: Facts = Facts::MESSAGE.and(Facts::HEARD).and(Facts::CALL).and(Facts::STEP);
+    const SEES: Facts = Facts::MESSAGE.and(Facts::HEARD).and(Facts::CALL).and(Facts::STEP).and(Facts::SYNTHETIC);
     type State = State;
 
     #[inline]
@@ -472,6 +502,11 @@ impl Rule for StaleTalk {
             Fact::Step(step, result) => {
                 if let Some(talk) = &mut state.0 {
                     talk.acted(step, &result.output);
+                }
+            }
+            Fact::Synthetic(Event { body: Body::Message(message), .. }) if message.role != Role::Assistant => {
+                if let Some(talk) = &mut state.0 {
+                    talk.hears_host(&message.text);
                 }
             }
             Fact::Heard(message) if message.role == Role::User => {
@@ -501,6 +536,7 @@ impl Rule for StaleTalk {
     fn fits(state: &State) -> bool {
         state.0.iter().all(|talk| {
             talk.messages.len() <= MESSAGES
+                && talk.speakers.len() <= GROUP
                 && talk.messages.iter().all(|said| said.goal.fits())
                 && talk.words.fits()
                 && talk.custody.fits()

@@ -54,6 +54,8 @@ struct Word<'a> {
     address: bool,
     /// Nothing but blanks and commas stands between it and the word before.
     inside: bool,
+    /// It is a tag, `<query>`, or the name of what stands behind it on its line, `query: …`.
+    form: bool,
 }
 
 /// The words of a text: addresses whole, words with their inner points, dashes and slashes, single characters of
@@ -88,8 +90,10 @@ impl<'a> Iterator for Words<'a> {
         };
         let (word, after) = tail.split_at_checked(length)?;
         self.rest = after;
+        let form =
+            gap.ends_with(['<', '/']) && after.starts_with('>') || gap.ends_with('\n') && after.starts_with(": ");
         let text = if address { word.trim_end_matches(['.', ',', ';', ':', '!', '?']) } else { word };
-        Some(Word { text, address, inside })
+        Some(Word { text, address, inside, form })
     }
 }
 
@@ -212,7 +216,7 @@ impl Goal {
         let text = clipped(text);
         let mut found: Vec<(u32, bool)> = Vec::new();
         let (mut capitals, mut inner) = (0_usize, 0_usize);
-        for word in words(text) {
+        for word in words(text).filter(|word| !word.form) {
             let bare = word.text.strip_suffix('s').and_then(|own| own.strip_suffix(['\'', '’']));
             let low = bare.unwrap_or(word.text);
             let Some(initial) = low.chars().next() else { continue };

@@ -122,6 +122,10 @@ const READS: [&str; 38] = [
     "watch",
 ];
 
+/// Verbs of both lists that are things as well, and those that are none: `archive_search`.
+const THINGS: [&str; 9] = ["archive", "book", "commit", "patch", "post", "register", "return", "schedule", "transfer"];
+const LOOKS: [&str; 7] = ["fetch", "find", "get", "lookup", "read", "retrieve", "search"];
+
 /// Words of tools that tell what is wrong, and nothing where nothing is.
 const COMPLAINS: [&str; 9] = ["compile", "eslint", "format", "lint", "linter", "test", "tests", "tsc", "typecheck"];
 /// Verbs that look whether something is as it should be.
@@ -336,16 +340,22 @@ fn hands_over(tool: &str) -> bool {
 }
 
 /// Whether a tool of this name runs command lines.
-fn is_shell(tool: &str) -> bool {
+pub(crate) fn is_shell(tool: &str) -> bool {
     ["exec", "execute", "run"].iter().any(|sole| same(tool, sole)) || any_listed(&SHELLS, tool)
 }
 
 /// The first verb of a name that is known; `true` where it changes something.
 fn verb(name: &str) -> Option<bool> {
-    name_words(name).find_map(|word| {
-        let write = listed(&WRITES, word);
-        (write || listed(&READS, word)).then_some(write)
-    })
+    let mut words = name_words(name);
+    words
+        .find_map(|word| {
+            let write = listed(&WRITES, word);
+            (write || listed(&READS, word)).then_some((write, listed(&THINGS, word)))
+        })
+        // `archive_search` searches an archive.
+        .map(|(write, thing)| {
+            write && !(thing && words.next().is_some_and(|next| listed(&LOOKS, next)) && words.next().is_none())
+        })
 }
 
 /// What an editor, browser or HTTP tool with many functions is asked to do.
@@ -372,9 +382,20 @@ mod tests {
 
     #[test]
     fn lists_are_sorted() {
-        for list in [&WRITES[..], &READS, &COMPLAINS, &CHECKS, &NOTES, &SHELLS] {
+        for list in [&WRITES[..], &READS, &THINGS, &LOOKS, &COMPLAINS, &CHECKS, &NOTES, &SHELLS] {
             assert_sorted(list);
         }
+    }
+
+    #[test]
+    fn verbs() {
+        for tool in ["archive_search", "mcp__desk__post_get", "bookLookup", "get_post", "list_updates"] {
+            assert_eq!(verb(tool.rsplit("__").next().unwrap_or_default()), Some(false), "{tool}");
+        }
+        for tool in ["save_search", "archive_message", "post_status", "book_search_result", "register", "move_file"] {
+            assert_eq!(verb(tool), Some(true), "{tool}");
+        }
+        assert_eq!(verb("weather"), None);
     }
 
     #[test]

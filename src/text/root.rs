@@ -63,6 +63,9 @@ fn marked_line(output: &str) -> Option<&str> {
     let tail = output.get(output.ceil_char_boundary(output.len().saturating_sub(END))..).unwrap_or_default();
     let head = output.get(..output.floor_char_boundary(END)).unwrap_or_default();
     let said = |line: &&str| !line.is_empty() && !line.starts_with('<');
+    if let Some(item) = first_listed(Lines(head).map(trimmed).filter(said)) {
+        return Some(item);
+    }
     // A label on a line of its own names nothing: the error is what follows it.
     let mut after = None;
     let mut marked = None;
@@ -90,8 +93,19 @@ fn marked_line(output: &str) -> Option<&str> {
     let amid = || Lines(head).map(trimmed).find(|line| is_marked(line) && !counts(line));
     let line = marked.or_else(|| counted.then(amid).flatten())?;
     let line = line.get(..line.floor_char_boundary(LINE)).unwrap_or_default();
-    let letters = line.chars().filter(|char| char.is_alphabetic()).count();
-    (letters >= LETTERS).then(|| undated(line))
+    (letters(line) >= LETTERS).then(|| undated(line))
+}
+
+/// The first item of a list of errors that a text begins with, under a label of its own: what stands around it is what
+/// the program says of any such list.
+fn first_listed<'a>(mut lines: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    lines.by_ref().take(FIRST).find(|line| is_label(line))?;
+    let item = lines.next()?.strip_prefix(['-', '*', '•'])?.trim_start();
+    item.get(..item.floor_char_boundary(LINE)).filter(|item| letters(item) >= LETTERS)
+}
+
+fn letters(line: &str) -> usize {
+    line.chars().filter(|char| char.is_alphabetic()).count()
 }
 
 /// Whether a line begins with a figure: it counts or lists something, unless it is the line of a log.
@@ -204,7 +218,8 @@ fn is_label(line: &str) -> bool {
     let Some(label) = line.strip_suffix(':') else { return false };
     let mut words = label.split_ascii_whitespace();
     let plain = || label.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b' ');
-    words.next().is_some_and(|word| listed(&MARKS, word)) && words.nth(1).is_none() && plain()
+    let marks = |word: &str| listed(&MARKS, word) || word.eq_ignore_ascii_case("errors");
+    words.next().is_some_and(marks) && words.nth(1).is_none() && plain()
 }
 
 /// Whether an output is an object of JSON, or a list of such, of lists or of texts, by its brackets:

@@ -48,6 +48,8 @@ codec!(struct Chain { requests, states, answers, words, waiting, came, hits, few
 struct Asked {
     goal: Goal,
     call: Key,
+    /// A mark of the tool.
+    tool: u32,
     points: u32,
     /// Requests of the chain, this one included.
     times: u32,
@@ -58,7 +60,7 @@ struct Asked {
     sighting: Sighting,
     onset: Onset,
 }
-codec!(struct Asked { goal, call, points, times, mutations, round, chain, sighting, onset });
+codec!(struct Asked { goal, call, tool, points, times, mutations, round, chain, sighting, onset });
 
 #[derive(Clone, Debug)]
 struct Known {
@@ -141,6 +143,8 @@ pub(super) struct Asking<'a> {
     pub(super) goal: &'a Goal,
     /// Equal for requests that are equal to the letter.
     pub(super) call: Key,
+    /// A mark of what it is put to.
+    pub(super) tool: u32,
     pub(super) round: Option<Key>,
     pub(super) onset: Onset,
     /// It is put to another agent, whose answer nobody tells.
@@ -166,7 +170,7 @@ pub(super) struct Reworded {
 impl Chain {
     /// Takes a request in; what it adds up to, where it is a rewording of an earlier one.
     pub(super) fn asks(&mut self, asking: &Asking<'_>, cx: &Cx<'_>) -> Option<Reworded> {
-        let Asking { goal, call, round, onset, untold, mutations, paused, prose } = *asking;
+        let Asking { goal, call, tool, round, onset, untold, mutations, paused, prose } = *asking;
         let came = if untold { Came::Untold } else { self.came };
         let leaves = if self.waiting && !untold { 3 } else { came.leaves() };
         // A list that gets shorter is worked off, and a search narrowed, where something came of the last request.
@@ -193,6 +197,9 @@ impl Chain {
             // The same again after a load that passes is no other wording.
             let retries = before.call == call && self.busy;
             let base = if changed || polls || narrowed || retries { 0 } else { base(&kinship, gained) };
+            // Who puts a question to each of several sources once has asked none of them twice.
+            let asked = |other: &Asked| other.chain == before.chain && other.tool == tool;
+            let base = if untold || kinship.alike < 100 || self.requests.iter().any(asked) { base } else { base / 3 };
             let points = before.points.saturating_add(base * leaves / WHOLE);
             if base > 0 && best.as_ref().is_none_or(|(most, _, _)| points >= *most) {
                 best = Some((points, before, kinship));
@@ -203,7 +210,7 @@ impl Chain {
                 (points, before.times.saturating_add(1), before.chain, kinship)
             });
         let asked =
-            Asked { goal: goal.clone(), call, points, times, mutations, round, chain, sighting: cx.here, onset };
+            Asked { goal: goal.clone(), call, tool, points, times, mutations, round, chain, sighting: cx.here, onset };
         self.requests.push(asked, tuned::REQUESTS_KEPT.get() as usize);
         (times >= FEWEST).then(|| Reworded {
             points,

@@ -1,0 +1,91 @@
+//! What programs of command lines write where something is wrong, `program: message`: many harnesses hand on neither
+//! the exit code nor which stream it was.
+
+use super::lines::{Lines, trimmed};
+
+/// Bytes of an answer that is nothing but that, at most, and of a program's name.
+const LONGEST: usize = 400;
+const NAME: usize = 16;
+/// What the messages hold that are about the call itself, or about what it names.
+const MESSAGES: [&str; 27] = [
+    "ambiguous redirect",
+    "bad substitution",
+    "cannot ",
+    "command not found",
+    "conflicting",
+    "illegal option",
+    "invalid",
+    "is a directory",
+    "missing",
+    "must be",
+    "must precede",
+    "no such",
+    "not a directory",
+    "not a valid",
+    "not permitted",
+    "not recognized",
+    "permission denied",
+    "requires an argument",
+    "syntax error",
+    "too few arguments",
+    "too many arguments",
+    "unable to",
+    "unexpected",
+    "unknown",
+    "unrecognized",
+    "unterminated",
+    "usage",
+];
+/// What lines behind a message begin with.
+const BEHIND: [&str; 4] = ["Try '", "Try `", "Usage:", "usage:"];
+
+/// Whether an answer is nothing but the complaint of a program.
+pub(crate) fn only_complains(output: &str) -> bool {
+    if output.len() > LONGEST {
+        return false;
+    }
+    let mut lines = Lines(output).map(trimmed).filter(|line| !line.is_empty());
+    let Some((program, message)) = lines.next().and_then(|line| line.split_once(": ")) else { return false };
+    let name = program.strip_prefix("/usr").unwrap_or(program);
+    let name = name.strip_prefix("/bin/").unwrap_or(name);
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'_' | b'+');
+    let is_program = !name.is_empty() && name.len() <= NAME && name.bytes().all(plain);
+    let message = message.to_ascii_lowercase();
+    let goes_on = |line: &str| {
+        BEHIND.iter().any(|begin| line.starts_with(begin))
+            || line.strip_prefix(program).is_some_and(|rest| rest.starts_with(':'))
+    };
+    // A value is no message.
+    let says = message.contains(' ');
+    is_program && says && MESSAGES.iter().any(|known| message.contains(known)) && lines.all(goes_on)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::only_complains;
+
+    #[test]
+    fn complaints_of_programs() {
+        for output in [
+            "bash: line 1: tidal: command not found\n",
+            "tar: unrecognized option '--date'\nTry 'tar --help' or 'tar --usage' for more information.",
+            "ls: cannot access 'berths': No such file or directory\nls: cannot access 'moorings': No such file or directory",
+            "/bin/sh: 1: tidal: not found in this directory: no such program",
+            "find: paths must precede expression: `*.log'",
+            "sort: invalid option -- 'q'\nTry 'sort --help' for more information.",
+        ] {
+            assert!(only_complains(output), "{output}");
+        }
+        for output in [
+            "",
+            "berth: 12\nmooring: 4",
+            "make: Nothing to be done for 'all'.",
+            "notes.txt: cannot be moored in winter",
+            "find: './lock': Permission denied\n./berths.csv",
+            "status: unknown\nsince: monday",
+            "Error: cannot find berth",
+        ] {
+            assert!(!only_complains(output), "{output}");
+        }
+    }
+}
