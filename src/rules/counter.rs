@@ -8,7 +8,7 @@
 use crate::codec::codec;
 use crate::model::{Apart, Counted, Counter, Ends, HaltReason, Level, Outcome, Recommendation, Same, ToolResult};
 use crate::rules::streak::Streak;
-use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told, many};
 use crate::state::{Call, Onset, Ring, Sighting, Step, agent_of};
 use crate::text::{Key, Refusal, combine, key, mark, printable, salted, sorted};
 use alloc::{format, string::String, vec::Vec};
@@ -240,7 +240,7 @@ fn count<'a>(counter: &Counter, state: &'a State, now: &'a Entry) -> Option<Coun
         } else {
             seen.iter().take(counter.window as usize).filter(alike).map(|(_, entry)| *entry).collect()
         };
-        Count { count: u32::try_from(counted.len()).unwrap_or(u32::MAX), key, lap: 0, seen: counted }
+        Count { count: many(counted.len()), key, lap: 0, seen: counted }
     };
     count.count = count.count.saturating_add(counter.ahead.into());
     if let (true, Some((_, most))) = (counter.anew, rungs(counter).last()) {
@@ -260,7 +260,7 @@ fn laps<'a>(longest: u32, seen: &[(Key, &'a Entry)]) -> Option<Count<'a>> {
             continue;
         }
         let matching = seen.iter().zip(before).take_while(|((key, _), (other, _))| key == other).count();
-        let laps = u32::try_from(matching / steps + 1).unwrap_or(u32::MAX);
+        let laps = many(matching / steps + 1);
         if matching >= steps && best.as_ref().is_none_or(|best| laps > best.count) {
             // Wherever in the lap it is.
             let keys: Vec<Key> = sorted(lap.iter().map(|(key, _)| *key).collect());
@@ -310,7 +310,7 @@ fn by_round<'a>(seen: &[(Key, &'a Entry)]) -> Option<Count<'a>> {
     let (key, _) = *seen.first()?;
     let copies = in_rounds(seen).map_while(|round| round.iter().find(|(other, _)| *other == key));
     let counted: Vec<&Entry> = copies.map(|(_, entry)| *entry).collect();
-    Some(Count { count: u32::try_from(counted.len()).unwrap_or(u32::MAX), key, lap: 0, seen: counted })
+    Some(Count { count: many(counted.len()), key, lap: 0, seen: counted })
 }
 
 /// The rungs of a counter that are not 0, weakest first.

@@ -14,7 +14,7 @@ use crate::codec::codec;
 use crate::model::{Body, Evaluation, EvaluationVerdict, HaltReason, Level, Payloads, Recommendation, ToolResult};
 use crate::rules::streak::Streak;
 use crate::rules::task_loop::{Asked, WHICH, against, reasoning};
-use crate::rules::{Cx, Fact, Facts, Limits, More, Rule, Signal, Told};
+use crate::rules::{Cx, Fact, Facts, Limits, More, Rule, Signal, Told, many};
 use crate::state::{Occurrence, Ring, Step, agent_of};
 use crate::text::{Empty, Key, combine, printable, sort_few};
 use alloc::{format, string::String, vec::Vec};
@@ -223,7 +223,7 @@ impl Agent {
         let last = self.attempts.last()?;
         let (tool, name) = (last.tool, last.name.clone());
         let evidence = Streak::of(self.empty().map(|attempt| attempt.seen.get()));
-        let (points, attempts) = (self.points(), u32::try_from(self.empty().count()).unwrap_or(u32::MAX));
+        let (points, attempts) = (self.points(), many(self.empty().count()));
         self.attempts.clear();
         let text = ask?;
         self.times = 0;

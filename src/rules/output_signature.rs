@@ -10,7 +10,7 @@
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
-use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told, many};
 use crate::state::{Flow, KEY_BYTES, Onset, Ring, Sighting, Whose};
 use crate::text::{Key, combine, salted};
 use alloc::{format, string::String, string::ToString, vec::Vec};
@@ -69,7 +69,7 @@ impl Window {
     }
 
     fn count(&self) -> u32 {
-        u32::try_from(self.streak().count()).unwrap_or(u32::MAX)
+        many(self.streak().count())
     }
 }
 

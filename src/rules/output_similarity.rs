@@ -7,7 +7,7 @@
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
-use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told, many};
 use crate::state::{Flow, Onset, Ring, Sighting, Whose};
 use crate::text::{Key, Pattern, combine, gist, is_gist, salted};
 use alloc::{format, string::String, vec::Vec};
@@ -89,7 +89,7 @@ impl Rule for OutputSimilarity {
             .filter(|(percent, _)| *percent >= ALIKE)
             .collect();
         let here = Sighting { key: identity, ..cx.here };
-        let count = u32::try_from(like.len() + 1).unwrap_or(u32::MAX);
+        let count = many(like.len() + 1);
         let first = like.first().map(|(_, said)| (said.onset, said.sighting.key));
         let most = like.iter().map(|(percent, _)| *percent).max().unwrap_or(0);
         let sightings = like.iter().map(|(_, said)| said.sighting).chain([here]).collect();

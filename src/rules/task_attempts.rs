@@ -18,7 +18,7 @@ use crate::model::{
     Attempt, AttemptEvidence, AttemptStanding, AttemptStatus, Attempts, AttemptsPreset, Body, Config, Error, ErrorCode,
     Event, HaltReason, Level, Recommendation, Record, Recovery, RecoveryTopic,
 };
-use crate::rules::{Cx, Fact, Facts, Limits, More, Rule, Signal, TASK_NAME, TASKS, Told, task_name};
+use crate::rules::{Cx, Fact, Facts, Limits, More, Rule, Signal, TASK_NAME, TASKS, Told, many, task_name};
 use crate::state::{Flow, KEY_BYTES, Onset, Ring, Sighting, Whose};
 use crate::text::{Key, combine, key, printable, salted, sorted};
 use alloc::{collections::BTreeMap, format, string::String, string::ToString, vec, vec::Vec};
@@ -264,7 +264,7 @@ impl Task {
             onset: cx.onset,
             session: attempt.session.as_deref().map(|session| printable(session, SESSION).into_owned()),
             named,
-            more: u32::try_from(more).unwrap_or(u32::MAX),
+            more: many(more),
         };
         self.authority = self.authority.map(|attempts| attempts.saturating_add(1));
         self.recent.push(seen, policy.max_attempts.max(SHOWN as u32) as usize);
