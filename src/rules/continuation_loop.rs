@@ -8,6 +8,7 @@
 use crate::codec::codec;
 use crate::model::{Body, Channel, Event, HaltReason, HostKind, Recommendation, Role};
 use crate::rules::news::{Heard, rests};
+use crate::rules::streak::sure;
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told};
 use crate::state::{Latest, Onset, Sighting};
 use crate::text::{key, mark, said};
@@ -120,7 +121,7 @@ impl Rule for ContinuationLoop {
                 kind: "text-alone",
                 identity,
                 count,
-                confidence: u16::try_from(650 + count.min(10) * 30).unwrap_or(1000),
+                confidence: sure((650, 30, 10), count),
                 signature: SmolStr::new_static(Self::ID),
                 message,
                 instead: "Make the next call, or say plainly which decision or information is missing.",

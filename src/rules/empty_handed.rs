@@ -299,12 +299,8 @@ impl Rule for EmptyHanded {
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         match fact {
             Fact::Step(step, result) => {
-                // Mostly the agent at work is the one before, and then nothing is moved.
-                if state.agents.last().is_none_or(|last| last.agent != step.agent) {
-                    let known = state.agents.take(|known| known.agent == step.agent);
-                    state.agents.push(known.unwrap_or_else(|| Agent::new(step.agent)), AGENTS);
-                }
-                let known = state.agents.iter_mut().next_back()?;
+                let agent = step.agent;
+                let known = state.agents.renew(AGENTS, |known| known.agent == agent, || Agent::new(agent))?;
                 let came = Came::of(step, result, known.mutations)?;
                 known.mutations = step.mutations_after();
                 known.take(step, step.name(result), came, cx.limits.window as usize);

@@ -123,13 +123,8 @@ impl Rule for HarnessRejection {
             Fact::NotRun(call, Some(result)) if !result.output.trim().is_empty() => {
                 let reason = mistake(&result.output, cx.salt);
                 let agent = call.map_or(0, |call| call.agent);
-                let known = state.agents.take(|known| known.agent == agent);
-                let mut known = known.unwrap_or_else(|| Agent {
-                    agent,
-                    reason,
-                    rejections: Streak::default(),
-                    habit: Habit::default(),
-                });
+                let new = || Agent { agent, reason, rejections: Streak::default(), habit: Habit::default() };
+                let known = state.agents.renew(AGENTS, |known| known.agent == agent, new)?;
                 if known.reason != reason {
                     known.rejections = Streak::default();
                 }
@@ -138,7 +133,7 @@ impl Rule for HarnessRejection {
                 known.habit.lately = known.habit.lately << 1 | 1;
                 known.rejections.add(cx.here, call.map_or(cx.onset, |call| call.onset));
                 let count = known.rejections.times;
-                let signal = cx.limits.reached(count, 1).then(|| {
+                cx.limits.reached(count, 1).then(|| {
                     known.rejections.signal(Told {
                         kind: "same-reason",
                         identity: combine("harness-rejection", &[agent, reason]),
@@ -150,9 +145,7 @@ impl Rule for HarnessRejection {
                         recommendation: Recommendation::ChangeApproach,
                         halt_reason: HaltReason::RepeatedError,
                     })
-                });
-                state.agents.push(known, AGENTS);
-                signal
+                })
             }
             _ => None,
         }

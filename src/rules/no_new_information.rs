@@ -142,17 +142,17 @@ impl Rule for NoNewInformation {
             state.agents.retain(|known| known.agent != step.agent);
             return None;
         }
-        let mut known = state
-            .agents
-            .take(|known| known.agent == step.agent)
-            .filter(|known| known.tool == step.tool)
-            .unwrap_or_else(|| Agent { agent: step.agent, tool: step.tool, round: None, answers: Streak::default() });
+        let new = || Agent { agent: step.agent, tool: step.tool, round: None, answers: Streak::default() };
+        let known = state.agents.renew(AGENTS, |known| known.agent == step.agent, new)?;
+        if known.tool != step.tool {
+            *known = new();
+        }
         if call.round.is_none() || known.round != call.round {
             known.answers.add(step.sighting, step.onset);
             known.round = call.round;
         }
         let count = known.answers.times;
-        let signal = cx.limits.reached(count, 1).then(|| {
+        cx.limits.reached(count, 1).then(|| {
             let name = printable(&call.name, 48);
             known.answers.signal(Told {
                 kind: "nothing-new",
@@ -165,9 +165,7 @@ impl Rule for NoNewInformation {
                 recommendation: Recommendation::ChangeApproach,
                 halt_reason: HaltReason::Stalled,
             })
-        });
-        state.agents.push(known, AGENTS);
-        signal
+        })
     }
 
     fn standing(state: &State) -> u32 {

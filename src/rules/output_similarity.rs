@@ -7,6 +7,7 @@
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
+use crate::rules::streak::sure;
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told, many};
 use crate::state::{Flow, Onset, Ring, Sighting, Whose};
 use crate::text::{Key, Pattern, combine, gist, is_gist, salted};
@@ -104,7 +105,7 @@ impl Rule for OutputSimilarity {
                 kind: "similar-output",
                 identity: combine("output-similarity", &[cx.task, cx.agent, identity]),
                 count,
-                confidence: u16::try_from(600 + count.min(6) * 50).unwrap_or(1000),
+                confidence: sure((600, 50, 6), count),
                 signature: SmolStr::new_static(Self::ID),
                 message,
                 instead: "Name what differs between these outputs, and work on that alone.",

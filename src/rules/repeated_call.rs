@@ -24,6 +24,7 @@
 
 use crate::codec::{Codec, Reader, codec};
 use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
+use crate::rules::streak::sure;
 use crate::rules::{Cx, Extra, Fact, Facts, Limits, Outlook, Rule, Signal, Told, View, outcome_words};
 use crate::state::{Call, Latest, Marked, Onset, Packed, Ring, Step, Time, WAITED, short_mark};
 use crate::text::{
@@ -576,7 +577,7 @@ fn unseen(result: &ToolResult) -> bool {
 
 /// Six points are a suspicion, twenty-four are as good as certain.
 fn confidence(points: u32) -> u16 {
-    u16::try_from(600 + points.min(24) * 16).unwrap_or(1000).min(980)
+    sure((600, 16, 24), points).min(980)
 }
 
 impl Rule for RepeatedCall {

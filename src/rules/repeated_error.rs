@@ -6,6 +6,7 @@
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Outcome, Recommendation, ToolResult};
+use crate::rules::streak::sure;
 use crate::rules::windows::{After, Row, Window, windows};
 use crate::rules::{Cx, Facts, Limits, Outlook, Signal, Told, elsewhere, foreseen};
 use crate::state::{Call, Occurrence, Sighting, Step, Time};
@@ -148,7 +149,7 @@ impl Window<Outing> {
             kind: if different { "changing-arguments" } else { "same-arguments" },
             identity,
             count,
-            confidence: u16::try_from(650 + count.min(8) * 40).unwrap_or(1000),
+            confidence: sure((650, 40, 8), count),
             signature: cx.named(&tool, '!', class),
             message,
             instead: if batch {

@@ -106,13 +106,9 @@ impl State {
         cx: &Cx<'_>,
     ) -> Option<Signal> {
         let request = Request { goal, step: cx.run.steps, round: call.round };
-        let known = self.tools.take(|known| known.tool == tool && known.agent == call.agent);
-        let mut asker = known.unwrap_or_else(|| Asker {
-            tool,
-            agent: call.agent,
-            requests: Ring::default(),
-            rewordings: Streak::default(),
-        });
+        let agent = call.agent;
+        let new = || Asker { tool, agent, requests: Ring::default(), rewordings: Streak::default() };
+        let asker = self.tools.renew(TOOLS, |known| known.tool == tool && known.agent == agent, new)?;
         let same = asker.requests.iter().any(|before| before.goal == request.goal);
         let at_once = |before: &Request| request.round.is_some() && request.round == before.round;
         let rewords = |before: &Request| !at_once(before) && (again.rewords)(&request, before);
@@ -124,7 +120,7 @@ impl State {
         }
         asker.requests.push(request, REQUESTS);
         let (times, count) = (asker.rewordings.times, asker.rewordings.times.saturating_mul(WRITTEN));
-        let signal = (reworded && cx.limits.reached(count, 1)).then(|| {
+        (reworded && cx.limits.reached(count, 1)).then(|| {
             let name = printable(&call.name, 48);
             let [before, behind] = again.said;
             asker.rewordings.signal(Told {
@@ -138,9 +134,7 @@ impl State {
                 recommendation: Recommendation::ChangeApproach,
                 halt_reason: HaltReason::Stalled,
             })
-        });
-        self.tools.push(asker, TOOLS);
-        signal
+        })
     }
 }
 

@@ -507,20 +507,15 @@ impl Rule for TaskAttempts {
         let Fact::Event(event) = fact else { return None };
         let Body::Attempt(attempt) = &event.body else { return None };
         let policy = Policy::of(&cx.config.attempts);
-        let known = state.tasks.take(|task| task.key == cx.task);
-        if known.is_none() {
+        let is_it = |task: &Task| task.key == cx.task;
+        if !state.tasks.iter().any(is_it) {
             state.tasks.iter_mut().filter(|task| task.forced && task.agent == cx.agent).for_each(Task::clear);
         }
-        let mut task = known.unwrap_or_else(|| Task {
-            key: cx.task,
-            name: task_name(event.context.task.as_deref().unwrap_or_default()),
-            ..Task::default()
-        });
+        let name = || task_name(event.context.task.as_deref().unwrap_or_default());
+        let task = state.tasks.renew(TASKS, is_it, || Task { key: cx.task, name: name(), ..Task::default() })?;
         task.agent = cx.agent;
         task.add(attempt, policy, cx, event.context.at);
-        let signal = signal(&mut task, attempt, policy, cx, event);
-        state.tasks.push(task, TASKS);
-        signal
+        signal(task, attempt, policy, cx, event)
     }
 
     fn drop_tasks(state: &mut State, gone: &dyn Fn(Key) -> bool) {

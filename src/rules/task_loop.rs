@@ -130,23 +130,24 @@ impl State {
         {
             self.tasks.push(whole, TASKS);
         }
-        let known = self.tasks.take(|tracker| tracker.task == cx.task);
-        let mut tracker = known.unwrap_or_else(|| Tracker::new(cx.task));
-        tracker.at = cx.run.now;
-        tracker.parent = cx.parent_task.filter(|parent| *parent != cx.task).or(tracker.parent);
-        self.tasks.push(tracker, TASKS);
+        let new = || Tracker::new(cx.task);
+        if let Some(tracker) = self.tasks.renew(TASKS, |tracker| tracker.task == cx.task, new) {
+            tracker.at = cx.run.now;
+            tracker.parent = cx.parent_task.filter(|parent| *parent != cx.task).or(tracker.parent);
+        }
         let root = self.root(cx.task);
-        let mut counter = self.counters.take(|counter| counter.task == root).unwrap_or_else(|| {
+        let new = || {
             self.totals.tasks = self.totals.tasks.saturating_add(1);
             Counter::new(root)
-        });
-        counter.at = cx.run.now;
-        if counter.name.is_none() {
-            let name = if root == cx.task { &event.context.task } else { &event.context.parent_task };
-            let own = root == cx.task || Some(root) == cx.parent_task;
-            counter.name = name.as_ref().filter(|_| own).map(|name| name.chars().take(tracker::NAME).collect());
+        };
+        if let Some(counter) = self.counters.renew(TASKS, |counter| counter.task == root, new) {
+            counter.at = cx.run.now;
+            if counter.name.is_none() {
+                let name = if root == cx.task { &event.context.task } else { &event.context.parent_task };
+                let own = root == cx.task || Some(root) == cx.parent_task;
+                counter.name = name.as_ref().filter(|_| own).map(|name| name.chars().take(tracker::NAME).collect());
+            }
         }
-        self.counters.push(counter, TASKS);
         root
     }
 
