@@ -9,9 +9,9 @@
 mod chain;
 
 use crate::codec::codec;
-use crate::model::{Body, HaltReason, Recommendation};
+use crate::model::{Body, Collaboration, Event, HaltReason, Recommendation};
 use crate::rules::streak::{Streak, confidence};
-use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told};
+use crate::rules::{Cx, Fact, Facts, Limits, Payload, Rule, Signal, Told};
 use crate::state::{Call, Onset, PAUSE, Ring, Sees, Sighting};
 use crate::text::{Asks, Edit, Goal, Key, beside, combine, printable, reads_as_prose, salted, sent};
 use alloc::{boxed::Box, format};
@@ -95,6 +95,43 @@ const SENT_AGAIN: Again = Again {
 };
 
 impl State {
+    /// A call that may ask for something.
+    fn calls(&mut self, call: &Call, payload: &Payload<'_>, cx: &Cx<'_>) -> Option<Signal> {
+        let goal = payload.goal()?;
+        // Another agent sees what all have changed.
+        let mutations = if call.sees == Sees::All { cx.run.new_mutations } else { cx.run.own_mutations };
+        let asking = Asking {
+            goal,
+            call: call.key,
+            round: call.round,
+            onset: call.onset,
+            untold: false,
+            mutations,
+            paused: call.watches || call.pause >= PAUSE,
+            prose: call.asks == Asks::Prose,
+        };
+        let chain = self.chain.get_or_insert_default();
+        chain.learns(payload.words());
+        asked(chain, &asking, &call.name, cx)
+    }
+
+    /// An agent asks another one.
+    fn asks_another(&mut self, request: &Collaboration, cx: &Cx<'_>) -> Option<Signal> {
+        // The same of several agents is a round of questions.
+        let goal = Goal::of(&request.request, core::iter::once(beside("to", &request.to)));
+        let asking = Asking {
+            goal: &goal,
+            call: salted("collaboration", cx.salt, request.request.as_bytes()),
+            round: None,
+            onset: cx.onset,
+            untold: true,
+            mutations: cx.run.new_mutations,
+            paused: false,
+            prose: true,
+        };
+        asked(self.chain.get_or_insert_default(), &asking, &request.to, cx)
+    }
+
     /// A text that a call only gave back, or that it sends, of the tool that is to be compared by.
     fn said(
         &mut self,
@@ -138,14 +175,17 @@ impl State {
     }
 }
 
-/// What is said of a request that was made before in other words.
-fn told(asked: &str, reworded: Reworded, cx: &Cx<'_>) -> Signal {
-    let Reworded { points, times, chain, kinship, came, seen } = reworded;
-    let name = printable(asked, 48);
+/// Puts a request into the chain, and says so where it was made before in other words.
+fn asked(chain: &mut Chain, asking: &Asking<'_>, of: &str, cx: &Cx<'_>) -> Option<Signal> {
+    let Reworded { points, times, chain, kinship, came, seen } = chain.asks(asking, cx)?;
+    if !cx.limits.reached(points, 1) {
+        return None;
+    }
+    let name = printable(of, 48);
     let identity = combine("reworded-request", &[chain]);
     let moving = if kinship.plus { "names something more than" } else { "names nothing that was not in" };
     let words = if kinship.alike < 100 { ", in other words" } else { "" };
-    Streak::of(seen.into_iter()).signal(Told {
+    Some(Streak::of(seen.into_iter()).signal(Told {
         kind: "same-goal",
         identity,
         count: points,
@@ -159,7 +199,7 @@ fn told(asked: &str, reworded: Reworded, cx: &Cx<'_>) -> Signal {
         instead: "Work with the answers that are there, or ask for one thing that none of them contains.",
         recommendation: Recommendation::ChangeApproach,
         halt_reason: HaltReason::Stalled,
-    })
+    }))
 }
 
 impl Rule for RewordedRequest {
@@ -190,58 +230,20 @@ impl Rule for RewordedRequest {
             Fact::Call(call, payload) => {
                 if call.mutates {
                     let (goal, place) = sent(payload)?;
-                    return state.said(
-                        &SENT_AGAIN,
-                        call,
-                        combine("sent", &[call.tool, place]),
-                        goal,
-                        (cx.here, call.onset),
-                        cx,
-                    );
+                    let tool = combine("sent", &[call.tool, place]);
+                    return state.said(&SENT_AGAIN, call, tool, goal, (cx.here, call.onset), cx);
                 }
-                if call.polling {
-                    return None;
-                }
-                let Call { key, round, onset, .. } = **call;
-                let goal = payload.goal()?;
-                // Another agent sees what all have changed.
-                let mutations = if call.sees == Sees::All { cx.run.new_mutations } else { cx.run.own_mutations };
-                let (paused, prose) = (call.watches || call.pause >= PAUSE, call.asks == Asks::Prose);
-                let asking = Asking { goal, call: key, round, onset, untold: false, mutations, paused, prose };
-                let chain = state.chain.get_or_insert_default();
-                chain.learns(payload.words());
-                let reworded = chain.asks(&asking, cx)?;
-                cx.limits.reached(reworded.points, 1).then(|| told(&call.name, reworded, cx))
+                if call.polling { None } else { state.calls(call, payload, cx) }
             }
-            Fact::Event(event) => {
-                let Body::Collaboration(asked) = &event.body else { return None };
-                if !cx.config.collaboration.enabled {
-                    return None;
-                }
-                // The same of several agents is a round of questions.
-                let goal = Goal::of(&asked.request, core::iter::once(beside("to", &asked.to)));
-                let call = salted("collaboration", cx.salt, asked.request.as_bytes());
-                let asking = Asking {
-                    goal: &goal,
-                    call,
-                    round: None,
-                    onset: cx.onset,
-                    untold: true,
-                    mutations: cx.run.new_mutations,
-                    paused: false,
-                    prose: true,
-                };
-                let reworded = state.chain.get_or_insert_default().asks(&asking, cx)?;
-                cx.limits.reached(reworded.points, 1).then(|| told(&asked.to, reworded, cx))
+            Fact::Event(Event { body: Body::Collaboration(asked), .. }) if cx.config.collaboration.enabled => {
+                state.asks_another(asked, cx)
             }
             Fact::Step(step, result) => {
-                let call = step.call.as_ref();
                 if let Some(chain) = &mut state.chain {
                     chain.came(step, result);
                 }
-                let call = call.filter(|call| call.asks == Asks::Nothing && !call.mutates)?;
-                let own = step.facts.echo && reads_as_prose(&result.output);
-                if !own {
+                let call = step.call.as_ref().filter(|call| call.asks == Asks::Nothing && !call.mutates)?;
+                if !step.facts.echo || !reads_as_prose(&result.output) {
                     return None;
                 }
                 let goal = Goal::of(&result.output, core::iter::empty());
