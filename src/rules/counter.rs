@@ -356,14 +356,13 @@ fn is_about(counter: &Counter, tool: Option<&str>) -> bool {
     (counter.tools.is_empty() || meant(&counter.tools)) && !meant(&counter.except)
 }
 
+/// Whether a counter is asked about a call before anything has come of it.
+const fn asked_ahead(counter: &Counter) -> bool {
+    counter.ahead || matches!(counter.of, Counted::Calls | Counted::Rounds)
+}
+
 /// The strongest of what the counters say of the latest entry.
-fn judge(
-    state: &State,
-    now: &Entry,
-    tool: Option<&str>,
-    asked: impl Fn(&Counter) -> bool,
-    cx: &Cx<'_>,
-) -> Option<Signal> {
+fn judge(state: &State, now: &Entry, tool: Option<&str>, asked: fn(&Counter) -> bool, cx: &Cx<'_>) -> Option<Signal> {
     let mut strongest: Option<Signal> = None;
     for (name, counter) in &cx.config.conventions.counters {
         if !asked(counter) || !is_about(counter, tool) {
@@ -437,8 +436,7 @@ impl Rule for Counters {
             Fact::Call(call, _) => {
                 state.events = state.events.saturating_add(1);
                 state.trail.push(Entry::called(call, state.events, cx.here), TRAIL);
-                let asked = |counter: &Counter| counter.ahead || matches!(counter.of, Counted::Calls | Counted::Rounds);
-                judge(state, state.trail.last()?, Some(&call.name), asked, cx)
+                judge(state, state.trail.last()?, Some(&call.name), asked_ahead, cx)
             }
             Fact::Step(step, result) => {
                 state.events = state.events.saturating_add(1);
@@ -460,9 +458,7 @@ impl Rule for Counters {
                     state.trail.len().saturating_sub(1)
                 });
                 state.trail.iter_mut().nth(at)?.settle(step, result);
-                let asked = |counter: &Counter| {
-                    !counter.ahead && !matches!(counter.of, Counted::Calls | Counted::Rounds | Counted::Messages)
-                };
+                let asked = |counter: &Counter| !asked_ahead(counter) && counter.of != Counted::Messages;
                 judge(state, state.trail.iter().nth(at)?, call.map(|call| call.name.as_str()), asked, cx)
             }
             Fact::Heard(_) => {

@@ -15,9 +15,10 @@
 
 use crate::codec::codec;
 use crate::model::{
-    Attempt, AttemptEvidence, AttemptStanding, AttemptStatus, Attempts, AttemptsPreset, Body, Config, Error, ErrorCode,
-    Event, HaltReason, Level, Recommendation, Record, Recovery, RecoveryTopic,
+    Attempt, AttemptEvidence, AttemptStanding, AttemptStatus, Attempts, AttemptsPreset, Body, Config, Error, Event,
+    HaltReason, Level, Recommendation, Record, Recovery, RecoveryTopic,
 };
+use crate::rules::settings::{invalid, within};
 use crate::rules::{Cx, Fact, Facts, Limits, More, Rule, Signal, TASK_NAME, TASKS, Told, many, task_name};
 use crate::state::{Flow, KEY_BYTES, Onset, Ring, Sighting, Whose};
 use crate::text::{Key, combine, key, printable, salted, sorted};
@@ -185,17 +186,13 @@ impl Policy {
 /// `invalid-config`, naming the field.
 pub(super) fn validate(config: &Attempts) -> Result<(), Error> {
     let policy = Policy::of(config);
-    let fail =
-        |field: &str, message: String| Error::new(ErrorCode::InvalidConfig, message).at(format!("attempts.{field}"));
-    if !(2..=MOST).contains(&policy.max_attempts) {
-        return Err(fail("maxAttempts", format!("expected 2 to {MOST}")).with(policy.max_attempts));
-    }
+    within("attempts.maxAttempts", policy.max_attempts.into(), 2..=MOST.into(), "")?;
     if policy.force_next < policy.max_attempts {
         let message = format!("must not be below maxAttempts ({}), which finds the loop", policy.max_attempts);
-        return Err(fail("maxAttemptsBeforeForceNext", message).with(policy.force_next));
+        return Err(invalid("attempts.maxAttemptsBeforeForceNext", &message).with(policy.force_next));
     }
     if policy.window_ms == 0 {
-        return Err(fail("attemptWindowMs", "expected at least 1 millisecond".into()).with(0));
+        return Err(invalid("attempts.attemptWindowMs", "expected at least 1 millisecond").with(0));
     }
     Ok(())
 }
