@@ -75,12 +75,7 @@ impl Rule for ContinuationLoop {
     }
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
-        let news = match fact {
-            Fact::Synthetic(event) => state.heard.is_news(event, cx.salt),
-            Fact::Event(event) => state.heard.is_news(event, cx.salt),
-            _ => false,
-        };
-        if news || matches!(fact, Fact::Call(..) | Fact::Step(..)) {
+        if state.heard.is_news(fact, cx.salt) || matches!(fact, Fact::Call(..) | Fact::Step(..)) {
             state.start_over(state.told);
             return None;
         }

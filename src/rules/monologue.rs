@@ -161,12 +161,7 @@ impl Rule for Monologue {
     }
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
-        let news = match fact {
-            Fact::Synthetic(event) => state.heard.is_news(event, cx.salt),
-            Fact::Event(event) => state.heard.is_news(event, cx.salt),
-            _ => false,
-        };
-        if news || matches!(fact, Fact::Step(..)) {
+        if state.heard.is_news(fact, cx.salt) || matches!(fact, Fact::Step(..)) {
             // Whoever called: agents work for each other.
             let is_news = matches!(fact, Fact::Step(step, _) if step.is_news);
             state.texts.iter_mut().for_each(|text| (text.idle, text.fresh) = (0, text.fresh || is_news));

@@ -98,7 +98,6 @@ impl Blind {
         });
         let done = progress.checklist.map_or(self.checklist, |checklist| checklist.done);
         let before = core::mem::replace(&mut self.checklist, done);
-        let markers = [&progress.files_created, &progress.dependencies_added, &progress.code_written];
         let diff = progress.diff.as_deref().map(|text| patch(text, salt));
         let artifacts = [diff, progress.docs.as_deref().map(|text| document(text, salt))];
         let mut new = false;
@@ -108,7 +107,7 @@ impl Blind {
                 new = true;
             }
         }
-        if new || done > before || markers.into_iter().any(|marker| marked(marker.as_ref())) {
+        if new || done > before || marked(progress) {
             self.failures = 0;
         }
     }

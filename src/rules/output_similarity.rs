@@ -83,8 +83,9 @@ impl Rule for OutputSimilarity {
         }
         let identity = salted("gist", cx.salt, gist.as_bytes());
         let pattern = Pattern::new(&gist);
-        let known = state.windows.take(|window| window.task == cx.task && window.agent == cx.agent);
-        let mut window = known.unwrap_or_else(|| Window { task: cx.task, agent: cx.agent, ..Window::default() });
+        let new = || Window { task: cx.task, agent: cx.agent, ..Window::default() };
+        let is_it = |window: &Window| window.task == cx.task && window.agent == cx.agent;
+        let window = state.windows.renew(HELD + 1, is_it, new)?;
         let like: Vec<(u32, &Said)> = (window.latest.iter())
             .map(|said| (pattern.percent(&said.gist), said))
             .filter(|(percent, _)| *percent >= ALIKE)
@@ -96,7 +97,6 @@ impl Rule for OutputSimilarity {
         let sightings = like.iter().map(|(_, said)| said.sighting).chain([here]).collect();
         window.count = count;
         window.latest.push(Said { gist, sighting: here, onset: cx.onset }, cx.limits.window as usize);
-        state.windows.push(window, HELD + 1);
         state.trim();
         let (onset, identity) = first.filter(|_| cx.limits.reached(count, 1))?;
         let message = format!("{count} of the last outputs are alike, the latest two to {most} %");

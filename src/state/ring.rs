@@ -103,6 +103,16 @@ impl<T> Ring<T> {
         self.nth_back_mut(0)
     }
 
+    /// Makes an item the newest, and tells whether it was there before; the oldest beyond `cap` are dropped.
+    pub(crate) fn met(&mut self, item: T, cap: usize) -> bool
+    where
+        T: PartialEq,
+    {
+        let known = self.take(|known| *known == item).is_some();
+        self.push(item, cap);
+        known
+    }
+
     /// Drops the older half, at least one; says how many.
     pub(crate) fn halve(&mut self) -> u64 {
         let dropped = self.0.len().div_ceil(2);
