@@ -94,8 +94,8 @@ struct Exemption {
 }
 codec!(struct Exemption { what, until });
 
-/// A signal that is said, and at which level.
-struct Told<'a> {
+/// A signal and the level that it is told at.
+struct Graded<'a> {
     rule: &'static Description,
     level: Level,
     is: Loop,
@@ -103,7 +103,7 @@ struct Told<'a> {
     signal: &'a Signal,
 }
 
-impl Told<'_> {
+impl Graded<'_> {
     /// Whether its rule finds loops of calls, and no budget that is used up and no text, which comes in ever other
     /// pieces.
     const fn is_of_calls(&self) -> bool {
@@ -234,7 +234,7 @@ pub(crate) fn decide(
     sort_few(&mut raised, |one, other| one.0 > other.0);
     let mut judgement = Judgement::default();
     // A signal is large, and stays where it is.
-    let mut told: Vec<Told<'_>> = Vec::with_capacity(raised.len());
+    let mut told: Vec<Graded<'_>> = Vec::with_capacity(raised.len());
     for (index, signal) in &mut raised {
         if let (Some(rule), Some(limits)) = (RULES.get(*index), limits.get(*index)) {
             told.extend(hear(rule, limits, signal, (config, occasion, place), run, &mut judgement));
@@ -256,7 +256,7 @@ pub(crate) fn decide(
     let verdict = &mut judgement.verdict;
     verdict.seq = run.touched;
     verdict.needs_evaluation = verdict.question.is_some();
-    for Told { rule, signal, .. } in &told {
+    for Graded { rule, signal, .. } in &told {
         let records = &signal.extra.more().records;
         verdict.records.extend_from_slice(records);
         if rule.id == COUNTS_LOOPS && !signal.extra.counted {
@@ -267,11 +267,7 @@ pub(crate) fn decide(
         lead(verdict, first, occasion);
     }
     if run.stopped {
-        verdict.level = Level::Halt;
-        verdict.halt_reason = Some(HaltReason::UserStop);
-        verdict.recommendation = Recommendation::Escalate;
-        verdict.guidance = Some("Loopwarden: a human ended this run.".into());
-        verdict.suggested_actions = vec!["end the run".to_string()];
+        stop(verdict);
     }
     verdict.findings = told.iter().map(|told| Arc::new(finding(told, run, scene))).collect();
     run.standings.judged(verdict.level, run.now);
@@ -292,7 +288,7 @@ fn hear<'a>(
     (config, occasion, place): (&Config, &Occasion, Place),
     run: &mut Run,
     judgement: &mut Judgement,
-) -> Option<Told<'a>> {
+) -> Option<Graded<'a>> {
     let mut identity = combine("ladder", &[signal.identity, key("rule", rule.id.as_bytes())]);
     let lane = run.lanes.here();
     if rule.in_lane && lane != 0 {
@@ -329,12 +325,12 @@ fn hear<'a>(
     if level >= Level::Block && signal.extra.each.is_some() && run.ladder.refuse(identity, occasion, mutations) {
         judgement.refused.push(identity);
     }
-    Some(Told { rule, level, is, threshold, signal })
+    Some(Graded { rule, level, is, threshold, signal })
 }
 
 /// Makes a verdict of the strongest of what is told.
-fn lead(verdict: &mut Verdict, told: &Told<'_>, occasion: &Occasion) {
-    let Told { level, signal, .. } = *told;
+fn lead(verdict: &mut Verdict, told: &Graded<'_>, occasion: &Occasion) {
+    let Graded { level, signal, .. } = *told;
     verdict.level = level;
     if level >= Level::Nudge {
         verdict.recommendation = signal.advice.recommendation;
@@ -347,6 +343,15 @@ fn lead(verdict: &mut Verdict, told: &Told<'_>, occasion: &Occasion) {
     if level == Level::Halt {
         verdict.halt_reason = Some(signal.advice.halt_reason);
     }
+}
+
+/// Makes a verdict on a run that a human ended.
+fn stop(verdict: &mut Verdict) {
+    verdict.level = Level::Halt;
+    verdict.halt_reason = Some(HaltReason::UserStop);
+    verdict.recommendation = Recommendation::Escalate;
+    verdict.guidance = Some("Loopwarden: a human ended this run.".into());
+    verdict.suggested_actions = vec!["end the run".to_string()];
 }
 
 /// Takes what a host would act upon out of a verdict, and tells what it would have been.
@@ -436,8 +441,8 @@ pub(crate) fn asked(call: &ToolCall) -> Option<String> {
     args.map(|args| printable(&args, EXCERPT).into_owned())
 }
 
-fn finding(told: &Told<'_>, run: &Run, scene: &Scene<'_>) -> Finding {
-    let Told { rule, level, threshold, signal, .. } = *told;
+fn finding(told: &Graded<'_>, run: &Run, scene: &Scene<'_>) -> Finding {
+    let Graded { rule, level, threshold, signal, .. } = *told;
     let scope = scene.scope();
     let known = run.standings.known(rule.id, &signal.signature, scope);
     let nothing = Evidence::default();

@@ -149,6 +149,29 @@ impl Entry {
     }
 }
 
+impl State {
+    /// Where the call of a step is; it is put there where it is not known.
+    fn answered(&mut self, step: &Step) -> usize {
+        let call = step.call.as_ref();
+        let agent = mark(step.agent);
+        // Of several that wait the one that was made first, as they are answered.
+        let open = self.trail.iter().position(|entry| {
+            entry.outcome == Came::Nothing
+                && entry.kind == Kind::Call
+                && entry.agent == agent
+                && call.is_some_and(|call| entry.call == mark(call.raw))
+        });
+        open.unwrap_or_else(|| {
+            let entry = match call {
+                Some(call) => Entry::called(call, self.events, step.sighting),
+                None => Entry { agent, tool: mark(step.tool), onset: step.onset, ..Entry::default() },
+            };
+            self.trail.push(Entry { number: self.events, ..entry }, TRAIL);
+            self.trail.len().saturating_sub(1)
+        })
+    }
+}
+
 /// What has to be the same where the counter does not say.
 fn same(counter: &Counter) -> &[Same] {
     match (&counter.same, counter.of) {
@@ -441,22 +464,7 @@ impl Rule for Counters {
             Fact::Step(step, result) => {
                 state.events = state.events.saturating_add(1);
                 let call = step.call.as_ref();
-                let agent = mark(step.agent);
-                // Of several that wait the one that was made first, as they are answered.
-                let open = state.trail.iter().position(|entry| {
-                    entry.outcome == Came::Nothing
-                        && entry.kind == Kind::Call
-                        && entry.agent == agent
-                        && call.is_some_and(|call| entry.call == mark(call.raw))
-                });
-                let at = open.unwrap_or_else(|| {
-                    let entry = match call {
-                        Some(call) => Entry::called(call, state.events, step.sighting),
-                        None => Entry { agent, tool: mark(step.tool), onset: step.onset, ..Entry::default() },
-                    };
-                    state.trail.push(Entry { number: state.events, ..entry }, TRAIL);
-                    state.trail.len().saturating_sub(1)
-                });
+                let at = state.answered(step);
                 state.trail.iter_mut().nth(at)?.settle(step, result);
                 let asked = |counter: &Counter| !asked_ahead(counter) && counter.of != Counted::Messages;
                 judge(state, state.trail.iter().nth(at)?, call.map(|call| call.name.as_str()), asked, cx)

@@ -22,7 +22,7 @@ use crate::model::{Body, Counting, Evaluation, EvaluationVerdict, Event, HaltRea
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, More, Rule, Signal, TASKS, Told};
 use crate::state::{Flow, Onset, Ring, Sighting, Whose};
 use crate::text::{FailureFacts, Key, combine, failure_name, printable};
-use alloc::{format, string::String, string::ToString, vec::Vec};
+use alloc::{format, string::String, string::ToString, vec, vec::Vec};
 
 pub(crate) use self::requests::mismatch;
 pub(crate) use self::tracker::{Asked, HISTORY, Reading, WHICH, against, marked};
@@ -340,12 +340,12 @@ impl State {
         counter.reason = tracker::Reason::Said(reasoning.clone());
         let gate = cx.limits.level(count, 1).is_some_and(|(level, _)| level >= Level::Gate);
         let (task_id, agent_id) = (event.context.task.clone(), agent.map(ToString::to_string));
-        let mut records = alloc::vec![Record::LoopDetected {
+        let mut records = vec![Record::LoopDetected {
             task_id: task_id.clone(),
             agent_id: agent_id.clone(),
             loop_count: count,
             error_signature: signature.to_string(),
-            is_exact_match: matches!(cause, Cause::Exact | Cause::Regression { exact: true, .. }),
+            is_exact_match: cause.is_exact(),
             orchestrator_reasoning: reasoning.clone(),
             timestamp: event.context.at,
         }];
@@ -471,6 +471,11 @@ impl Cause {
             Self::Request { ring: 0, .. } => "repeated-request",
             Self::Request { .. } => "request-ring",
         }
+    }
+
+    /// Whether a message came again to the letter.
+    const fn is_exact(&self) -> bool {
+        matches!(self, Self::Exact | Self::Regression { exact: true, .. })
     }
 
     fn period(&self) -> Option<u32> {
