@@ -12,8 +12,8 @@
 
 use crate::codec::codec;
 use crate::model::{
-    Body, Context, Event, Evidence, Finding, HaltReason, Level, Mode, Outcome, Recommendation, Record, Scope, ToolCall,
-    Verdict, Wasted,
+    Body, Config, Context, Event, Evidence, Finding, HaltReason, Level, Mode, Outcome, Recommendation, Record, Scope,
+    ToolCall, Verdict, Wasted,
 };
 use crate::rules::{Description, Limits, More, RULES, Raised, Settings, Signal};
 use crate::state::{Onset, Ring, Run, Spent};
@@ -94,14 +94,21 @@ struct Exemption {
 }
 codec!(struct Exemption { what, until });
 
-/// A signal that is said, and at which level.
-struct Told<'a> {
+/// A signal and the level that it is told at.
+struct Graded<'a> {
     rule: &'static Description,
     level: Level,
-    /// Whether the loop is new.
-    fresh: bool,
+    is: Loop,
     threshold: u32,
     signal: &'a Signal,
+}
+
+impl Graded<'_> {
+    /// Whether its rule finds loops of calls, and no budget that is used up and no text, which comes in ever other
+    /// pieces.
+    const fn is_of_calls(&self) -> bool {
+        self.rule.of_calls && self.rule.budget.is_none() && self.signal.extra.onset_offset.is_none()
+    }
 }
 
 /// What a loop is to the ladder.
@@ -223,100 +230,44 @@ pub(crate) fn decide(
     place: Place,
     scene: &Scene<'_>,
 ) -> Judgement {
-    let seq = run.touched;
     let config = &settings.config;
     sort_few(&mut raised, |one, other| one.0 > other.0);
-    let (mut fresh, mut refused) = (Vec::new(), Vec::new());
-    let (mut question, mut nudged) = (None, false);
-    let mut silent = Recommendation::Continue;
+    let mut judgement = Judgement::default();
     // A signal is large, and stays where it is.
-    let mut told: Vec<Told<'_>> = Vec::with_capacity(raised.len());
+    let mut told: Vec<Graded<'_>> = Vec::with_capacity(raised.len());
     for (index, signal) in &mut raised {
-        let (Some(rule), Some(limits)) = (RULES.get(*index), limits.get(*index)) else { continue };
-        let mut identity = combine("ladder", &[signal.identity, key("rule", rule.id.as_bytes())]);
-        let lane = run.lanes.here();
-        if rule.in_lane && lane != 0 {
-            identity = combine("ladder/task", &[identity, lane]);
+        if let (Some(rule), Some(limits)) = (RULES.get(*index), limits.get(*index)) {
+            told.extend(hear(rule, limits, signal, (config, occasion, place), run, &mut judgement));
         }
-        if let Some(each) = signal.extra.each {
-            let (before, again) =
-                run.ladder.insistence(identity, &signal.onset, occasion, run.counted.new_mutations.into());
-            signal.insist(before, again, each);
-        }
-        let asked = signal.ask.map(|level| (level, signal.extra.threshold.unwrap_or(signal.count)));
-        let Some((raw, threshold)) = asked.or_else(|| limits.level(signal.count, signal.scale)) else { continue };
-        if run.ladder.is_exempt(rule.id, &signal.signature, run.now) {
-            continue;
-        }
-        let more = signal.extra.more();
-        if more.question.is_some() {
-            question.clone_from(&more.question);
-        }
-        if raw == Level::Continue {
-            if signal.extra.recommend {
-                silent = signal.advice.recommendation;
-            }
-            continue;
-        }
-        let (given, is, onset) = run.ladder.give((identity, place), raw, signal.onset, seq, limits);
-        // What is only told is not refused for having been told before.
-        let given = if signal.extra.only_told { given.min(raw) } else { given };
-        signal.onset = onset;
-        let level = if given == Level::Gate && !config.attended { config.unattended_level } else { given };
-        if signal.extra.recommend && level == Level::Observe {
-            silent = signal.advice.recommendation;
-        }
-        if is == Loop::New {
-            fresh.push(rule.id);
-        }
-        nudged |= is == Loop::Nudged && is_of_calls(rule, signal);
-        if level >= Level::Block
-            && signal.extra.each.is_some()
-            && run.ladder.refuse(identity, occasion, run.counted.new_mutations.into())
-        {
-            refused.push(identity);
-        }
-        told.push(Told { rule, level, fresh: is == Loop::New, threshold, signal });
     }
+    judgement.fresh.extend(told.iter().filter(|told| told.is == Loop::New).map(|told| told.rule.id));
     // One loop that several rules find is nudged once; of several agents each is told.
-    let nudged = nudged && run.standings.one_agent(run.lanes.here());
-    for told in &mut told {
-        if nudged && told.fresh && told.level == Level::Nudge && is_of_calls(told.rule, told.signal) {
-            told.level = Level::Observe;
+    if told.iter().any(|told| told.is == Loop::Nudged && told.is_of_calls())
+        && run.standings.one_agent(run.lanes.here())
+    {
+        for told in &mut told {
+            if told.is == Loop::New && told.level == Level::Nudge && told.is_of_calls() {
+                told.level = Level::Observe;
+            }
         }
     }
     // Stable: at equal level the rule that is checked earlier leads.
     sort_few(&mut told, |one, other| one.level < other.level);
-    let mut verdict =
-        Verdict { seq, needs_evaluation: question.is_some(), question, recommendation: silent, ..Verdict::default() };
-    let mut loops = Vec::new();
-    for Told { rule, signal, .. } in &told {
+    let verdict = &mut judgement.verdict;
+    verdict.seq = run.touched;
+    verdict.needs_evaluation = verdict.question.is_some();
+    for Graded { rule, signal, .. } in &told {
         let records = &signal.extra.more().records;
         verdict.records.extend_from_slice(records);
         if rule.id == COUNTS_LOOPS && !signal.extra.counted {
-            loops.extend_from_slice(records);
+            judgement.loops.extend_from_slice(records);
         }
     }
-    if let Some(Told { level, signal, .. }) = told.first() {
-        verdict.level = *level;
-        if *level >= Level::Nudge {
-            verdict.recommendation = signal.advice.recommendation;
-            verdict.guidance = Some(guidance(*level, signal, occasion));
-            let More { actions: own, label, recovery, .. } = signal.extra.more();
-            verdict.suggested_actions = if own.is_empty() { actions(*level, signal.onset.seq) } else { own.clone() };
-            verdict.label.clone_from(label);
-            verdict.recovery.clone_from(recovery);
-        }
-        if *level == Level::Halt {
-            verdict.halt_reason = Some(signal.advice.halt_reason);
-        }
+    if let Some(first) = told.first() {
+        lead(verdict, first, occasion);
     }
     if run.stopped {
-        verdict.level = Level::Halt;
-        verdict.halt_reason = Some(HaltReason::UserStop);
-        verdict.recommendation = Recommendation::Escalate;
-        verdict.guidance = Some("Loopwarden: a human ended this run.".into());
-        verdict.suggested_actions = vec!["end the run".to_string()];
+        stop(verdict);
     }
     verdict.findings = told.iter().map(|told| Arc::new(finding(told, run, scene))).collect();
     run.standings.judged(verdict.level, run.now);
@@ -324,21 +275,95 @@ pub(crate) fn decide(
         run.standings.keep(finding, !told.rule.outlives);
     }
     if config.mode == Mode::Shadow {
-        verdict.would_be = Some(verdict.level);
-        verdict.level = verdict.level.min(Level::Observe);
-        verdict.halt_reason = None;
-        verdict.recommendation = Recommendation::Continue;
-        verdict.guidance = None;
-        verdict.suggested_actions.clear();
-        verdict.label = None;
-        verdict.recovery = None;
+        shade(verdict);
     }
-    Judgement { verdict, fresh, loops, refused }
+    judgement
 }
 
-/// Whether a rule finds loops of calls, and no budget that is used up and no text, which comes in ever other pieces.
-const fn is_of_calls(rule: &Description, signal: &Signal) -> bool {
-    rule.of_calls && rule.budget.is_none() && signal.extra.onset_offset.is_none()
+/// Climbs the ladder with a signal, at the level that is told; nothing where it says nothing aloud.
+fn hear<'a>(
+    rule: &'static Description,
+    limits: &Limits,
+    signal: &'a mut Signal,
+    (config, occasion, place): (&Config, &Occasion, Place),
+    run: &mut Run,
+    judgement: &mut Judgement,
+) -> Option<Graded<'a>> {
+    let mut identity = combine("ladder", &[signal.identity, key("rule", rule.id.as_bytes())]);
+    let lane = run.lanes.here();
+    if rule.in_lane && lane != 0 {
+        identity = combine("ladder/task", &[identity, lane]);
+    }
+    let mutations = run.counted.new_mutations.into();
+    if let Some(each) = signal.extra.each {
+        let (before, again) = run.ladder.insistence(identity, &signal.onset, occasion, mutations);
+        signal.insist(before, again, each);
+    }
+    let asked = signal.ask.map(|level| (level, signal.extra.threshold.unwrap_or(signal.count)));
+    let (raw, threshold) = asked.or_else(|| limits.level(signal.count, signal.scale))?;
+    if run.ladder.is_exempt(rule.id, &signal.signature, run.now) {
+        return None;
+    }
+    let verdict = &mut judgement.verdict;
+    if let Some(question) = &signal.extra.more().question {
+        verdict.question = Some(question.clone());
+    }
+    if raw == Level::Continue {
+        if signal.extra.recommend {
+            verdict.recommendation = signal.advice.recommendation;
+        }
+        return None;
+    }
+    let (given, is, onset) = run.ladder.give((identity, place), raw, signal.onset, run.touched, limits);
+    signal.onset = onset;
+    // What is only told is not refused for having been told before.
+    let given = if signal.extra.only_told { given.min(raw) } else { given };
+    let level = if given == Level::Gate && !config.attended { config.unattended_level } else { given };
+    if signal.extra.recommend && level == Level::Observe {
+        verdict.recommendation = signal.advice.recommendation;
+    }
+    if level >= Level::Block && signal.extra.each.is_some() && run.ladder.refuse(identity, occasion, mutations) {
+        judgement.refused.push(identity);
+    }
+    Some(Graded { rule, level, is, threshold, signal })
+}
+
+/// Makes a verdict of the strongest of what is told.
+fn lead(verdict: &mut Verdict, told: &Graded<'_>, occasion: &Occasion) {
+    let Graded { level, signal, .. } = *told;
+    verdict.level = level;
+    if level >= Level::Nudge {
+        verdict.recommendation = signal.advice.recommendation;
+        verdict.guidance = Some(guidance(level, signal, occasion));
+        let More { actions: own, label, recovery, .. } = signal.extra.more();
+        verdict.suggested_actions = if own.is_empty() { actions(level, signal.onset.seq) } else { own.clone() };
+        verdict.label.clone_from(label);
+        verdict.recovery.clone_from(recovery);
+    }
+    if level == Level::Halt {
+        verdict.halt_reason = Some(signal.advice.halt_reason);
+    }
+}
+
+/// Makes a verdict on a run that a human ended.
+fn stop(verdict: &mut Verdict) {
+    verdict.level = Level::Halt;
+    verdict.halt_reason = Some(HaltReason::UserStop);
+    verdict.recommendation = Recommendation::Escalate;
+    verdict.guidance = Some("Loopwarden: a human ended this run.".into());
+    verdict.suggested_actions = vec!["end the run".to_string()];
+}
+
+/// Takes what a host would act upon out of a verdict, and tells what it would have been.
+fn shade(verdict: &mut Verdict) {
+    verdict.would_be = Some(verdict.level);
+    verdict.level = verdict.level.min(Level::Observe);
+    verdict.halt_reason = None;
+    verdict.recommendation = Recommendation::Continue;
+    verdict.guidance = None;
+    verdict.suggested_actions.clear();
+    verdict.label = None;
+    verdict.recovery = None;
 }
 
 /// The event at hand, as what it leaves in findings.
@@ -416,8 +441,8 @@ pub(crate) fn asked(call: &ToolCall) -> Option<String> {
     args.map(|args| printable(&args, EXCERPT).into_owned())
 }
 
-fn finding(told: &Told<'_>, run: &Run, scene: &Scene<'_>) -> Finding {
-    let Told { rule, level, threshold, signal, .. } = *told;
+fn finding(told: &Graded<'_>, run: &Run, scene: &Scene<'_>) -> Finding {
+    let Graded { rule, level, threshold, signal, .. } = *told;
     let scope = scene.scope();
     let known = run.standings.known(rule.id, &signal.signature, scope);
     let nothing = Evidence::default();

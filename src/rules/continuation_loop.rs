@@ -9,6 +9,7 @@
 use crate::codec::codec;
 use crate::model::{Body, Channel, Event, HaltReason, HostKind, Recommendation, Role};
 use crate::rules::news::{Heard, rests};
+use crate::rules::streak::sure;
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told};
 use crate::state::{Latest, Onset, Sighting};
 use crate::text::{key, mark, said};
@@ -81,12 +82,7 @@ impl Rule for ContinuationLoop {
     }
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
-        let news = match fact {
-            Fact::Synthetic(event) => state.heard.is_news(event, cx.salt),
-            Fact::Event(event) => state.heard.is_news(event, cx.salt),
-            _ => false,
-        };
-        if news || matches!(fact, Fact::Call(..) | Fact::Step(..)) {
+        if state.heard.is_news(fact, cx.salt) || matches!(fact, Fact::Call(..) | Fact::Step(..)) {
             state.start_over(state.told);
             return None;
         }
@@ -135,7 +131,7 @@ impl Rule for ContinuationLoop {
                 kind: "text-alone",
                 identity,
                 count,
-                confidence: u16::try_from(650 + count.min(10) * 30).unwrap_or(1000),
+                confidence: sure((650, 30, 10), count),
                 signature: SmolStr::new_static(Self::ID),
                 message,
                 instead: "Make the next call, or say plainly which decision or information is missing.",

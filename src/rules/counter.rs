@@ -8,7 +8,7 @@
 use crate::codec::codec;
 use crate::model::{Apart, Counted, Counter, Ends, HaltReason, Level, Outcome, Recommendation, Same, ToolResult};
 use crate::rules::streak::Streak;
-use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told, many};
 use crate::state::{Call, Onset, Ring, Sighting, Step, agent_of};
 use crate::text::{Key, Refusal, combine, key, mark, printable, salted, sorted};
 use alloc::{format, string::String, vec::Vec};
@@ -149,6 +149,29 @@ impl Entry {
     }
 }
 
+impl State {
+    /// Where the call of a step is; it is put there where it is not known.
+    fn answered(&mut self, step: &Step) -> usize {
+        let call = step.call.as_ref();
+        let agent = mark(step.agent);
+        // Of several that wait the one that was made first, as they are answered.
+        let open = self.trail.iter().position(|entry| {
+            entry.outcome == Came::Nothing
+                && entry.kind == Kind::Call
+                && entry.agent == agent
+                && call.is_some_and(|call| entry.call == mark(call.raw))
+        });
+        open.unwrap_or_else(|| {
+            let entry = match call {
+                Some(call) => Entry::called(call, self.events, step.sighting),
+                None => Entry { agent, tool: mark(step.tool), onset: step.onset, ..Entry::default() },
+            };
+            self.trail.push(Entry { number: self.events, ..entry }, TRAIL);
+            self.trail.len().saturating_sub(1)
+        })
+    }
+}
+
 /// What has to be the same where the counter does not say.
 fn same(counter: &Counter) -> &[Same] {
     match (&counter.same, counter.of) {
@@ -240,7 +263,7 @@ fn count<'a>(counter: &Counter, state: &'a State, now: &'a Entry) -> Option<Coun
         } else {
             seen.iter().take(counter.window as usize).filter(alike).map(|(_, entry)| *entry).collect()
         };
-        Count { count: u32::try_from(counted.len()).unwrap_or(u32::MAX), key, lap: 0, seen: counted }
+        Count { count: many(counted.len()), key, lap: 0, seen: counted }
     };
     count.count = count.count.saturating_add(counter.ahead.into());
     if let (true, Some((_, most))) = (counter.anew, rungs(counter).last()) {
@@ -260,7 +283,7 @@ fn laps<'a>(longest: u32, seen: &[(Key, &'a Entry)]) -> Option<Count<'a>> {
             continue;
         }
         let matching = seen.iter().zip(before).take_while(|((key, _), (other, _))| key == other).count();
-        let laps = u32::try_from(matching / steps + 1).unwrap_or(u32::MAX);
+        let laps = many(matching / steps + 1);
         if matching >= steps && best.as_ref().is_none_or(|best| laps > best.count) {
             // Wherever in the lap it is.
             let keys: Vec<Key> = sorted(lap.iter().map(|(key, _)| *key).collect());
@@ -310,7 +333,7 @@ fn by_round<'a>(seen: &[(Key, &'a Entry)]) -> Option<Count<'a>> {
     let (key, _) = *seen.first()?;
     let copies = in_rounds(seen).map_while(|round| round.iter().find(|(other, _)| *other == key));
     let counted: Vec<&Entry> = copies.map(|(_, entry)| *entry).collect();
-    Some(Count { count: u32::try_from(counted.len()).unwrap_or(u32::MAX), key, lap: 0, seen: counted })
+    Some(Count { count: many(counted.len()), key, lap: 0, seen: counted })
 }
 
 /// The rungs of a counter that are not 0, weakest first.
@@ -356,14 +379,13 @@ fn is_about(counter: &Counter, tool: Option<&str>) -> bool {
     (counter.tools.is_empty() || meant(&counter.tools)) && !meant(&counter.except)
 }
 
+/// Whether a counter is asked about a call before anything has come of it.
+const fn asked_ahead(counter: &Counter) -> bool {
+    counter.ahead || matches!(counter.of, Counted::Calls | Counted::Rounds)
+}
+
 /// The strongest of what the counters say of the latest entry.
-fn judge(
-    state: &State,
-    now: &Entry,
-    tool: Option<&str>,
-    asked: impl Fn(&Counter) -> bool,
-    cx: &Cx<'_>,
-) -> Option<Signal> {
+fn judge(state: &State, now: &Entry, tool: Option<&str>, asked: fn(&Counter) -> bool, cx: &Cx<'_>) -> Option<Signal> {
     let mut strongest: Option<Signal> = None;
     for (name, counter) in &cx.config.conventions.counters {
         if !asked(counter) || !is_about(counter, tool) {
@@ -437,32 +459,14 @@ impl Rule for Counters {
             Fact::Call(call, _) => {
                 state.events = state.events.saturating_add(1);
                 state.trail.push(Entry::called(call, state.events, cx.here), TRAIL);
-                let asked = |counter: &Counter| counter.ahead || matches!(counter.of, Counted::Calls | Counted::Rounds);
-                judge(state, state.trail.last()?, Some(&call.name), asked, cx)
+                judge(state, state.trail.last()?, Some(&call.name), asked_ahead, cx)
             }
             Fact::Step(step, result) => {
                 state.events = state.events.saturating_add(1);
                 let call = step.call.as_ref();
-                let agent = mark(step.agent);
-                // Of several that wait the one that was made first, as they are answered.
-                let open = state.trail.iter().position(|entry| {
-                    entry.outcome == Came::Nothing
-                        && entry.kind == Kind::Call
-                        && entry.agent == agent
-                        && call.is_some_and(|call| entry.call == mark(call.raw))
-                });
-                let at = open.unwrap_or_else(|| {
-                    let entry = match call {
-                        Some(call) => Entry::called(call, state.events, step.sighting),
-                        None => Entry { agent, tool: mark(step.tool), onset: step.onset, ..Entry::default() },
-                    };
-                    state.trail.push(Entry { number: state.events, ..entry }, TRAIL);
-                    state.trail.len().saturating_sub(1)
-                });
+                let at = state.answered(step);
                 state.trail.iter_mut().nth(at)?.settle(step, result);
-                let asked = |counter: &Counter| {
-                    !counter.ahead && !matches!(counter.of, Counted::Calls | Counted::Rounds | Counted::Messages)
-                };
+                let asked = |counter: &Counter| !asked_ahead(counter) && counter.of != Counted::Messages;
                 judge(state, state.trail.iter().nth(at)?, call.map(|call| call.name.as_str()), asked, cx)
             }
             Fact::Heard(_) => {

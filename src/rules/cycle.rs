@@ -11,6 +11,7 @@ mod row;
 
 use crate::codec::{Codec, Reader, codec};
 use crate::model::{HaltReason, Recommendation};
+use crate::rules::streak::sure;
 use crate::rules::{Cx, Extra, Fact, Facts, Limits, Outlook, Rule, Signal, Told, View, only_told};
 use crate::state::{Call, Changes, Occurrence, Onset, Ring, Step};
 use crate::text::{Key, combine, mark, printable, sorted};
@@ -303,7 +304,7 @@ impl Walk {
                 kind: "repeated-lap",
                 identity,
                 count: laps,
-                confidence: u16::try_from(650 + laps.min(7) * 50).unwrap_or(1000),
+                confidence: sure((650, 50, 7), laps),
                 signature: cx.named(&format!("cycle:{period}"), '#', shown),
                 message,
                 instead: if scale > 1 {
@@ -351,13 +352,12 @@ impl Rule for Cycle {
                 }
                 state.calls.step(step, step.all);
                 let together = state.calls.signal(tool, cx);
-                let known = own.take(|own| own.agent == step.agent);
-                let mut known = known.unwrap_or_else(|| Own { agent: step.agent, ..Own::default() });
+                let agent = step.agent;
+                let new = || Own { agent, ..Own::default() };
+                let known = own.renew(AGENTS, |own| own.agent == agent, new)?;
                 known.walk.step(step, step.own);
                 // Each is told of its own.
-                let signal = known.walk.signal(tool, cx).or(together).or_else(|| state.long.signal(step, cx));
-                own.push(known, AGENTS);
-                signal
+                known.walk.signal(tool, cx).or(together).or_else(|| state.long.signal(step, cx))
             }
             Fact::Custom(step) => {
                 let walk = &mut state.rare.get_or_insert_default().customs;

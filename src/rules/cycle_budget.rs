@@ -4,7 +4,7 @@
 //! iteration is a delivery over an edge of the cycle into its driver.
 
 use crate::model::{Body, Budgets};
-use crate::rules::node_budget::{Budget, spent};
+use crate::rules::node_budget::{Spending, spent};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Cycle, Flow, Graph, Onset, Task, Whose};
 use crate::text::combine;
@@ -51,9 +51,9 @@ impl Rule for CycleBudget {
         let runtime = turns.runtime_ms.max(elapsed(&onset, cx));
         let limit = u64::from(max_cycle_iterations(budgets));
         let all = [
-            Budget::new("cycle-iterations", "maxCycleIterations", "iterations", iterations.into(), limit),
-            Budget::new("cycle-runtime", "maxCycleRuntimeMs", "ms", runtime, budgets.max_cycle_runtime_ms),
-            Budget::new("cycle-cost", "maxCycleCost", "millionths", turns.cost_micros, budgets.max_cycle_cost),
+            Spending::new("cycle-iterations", "maxCycleIterations", "iterations", iterations.into(), limit),
+            Spending::new("cycle-runtime", "maxCycleRuntimeMs", "ms", runtime, budgets.max_cycle_runtime_ms),
+            Spending::new("cycle-cost", "maxCycleCost", "millionths", turns.cost_micros, budgets.max_cycle_cost),
         ];
         let signal =
             spent(&all, "The cycle", &name(cycle, cx.flow.graph), combine("cycle", &[cycle.key, cx.task]), cx)?;

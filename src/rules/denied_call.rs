@@ -4,12 +4,12 @@
 //! thing of the same tool may be what was wished, so that needs one more.
 
 use crate::codec::codec;
-use crate::model::{HaltReason, Recommendation};
+use crate::model::{HaltReason, Recommendation, ToolResult};
 use crate::rules::streak::{Streak, confidence};
 use crate::rules::windows::{After, Row, Window, windows};
-use crate::rules::{Cx, Extra, Fact, Facts, Limits, Signal, Told, elsewhere, only_told};
-use crate::state::Occurrence;
-use crate::text::{Key, Refusal, combine, mark, printable};
+use crate::rules::{Cx, Facts, Limits, Signal, Told, elsewhere, foreseen, many};
+use crate::state::{Occurrence, Step};
+use crate::text::{Key, Refusal, combine, printable};
 use alloc::format;
 
 windows!(DeniedCall = DENIED_CALL of Denial);
@@ -58,43 +58,42 @@ fn search(window: &Window<Denial>) -> bool {
 /// The evidence about one call: its own refusals, or those of the whole tool less one.
 fn count(window: &Window<Denial>, call: Option<Key>) -> u32 {
     let own = window.seen.iter().filter(|denial| call.is_some() && denial.call == call).count();
-    u32::try_from(own.max(window.seen.len().saturating_sub(1))).unwrap_or(u32::MAX)
+    many(own.max(window.seen.len().saturating_sub(1)))
 }
 
-fn see(window: &mut Window<Denial>, (): &mut (), fact: &Fact<'_>, cx: &Cx<'_>, after: &mut After) -> Option<Signal> {
-    match fact {
-        Fact::Step(step, result) if step.facts.refusal == Some(Refusal::Denied) => {
-            let call = step.call.as_ref();
-            let (key, round) = (call.map(|call| call.key), call.and_then(|call| call.round));
-            // What was asked for at once was refused at once.
-            let at_once = round.is_some() && window.seen.last().is_some_and(|denial| denial.round == round);
-            if !at_once {
-                let (seen, by_host) = (step.occurrence(), step.facts.by_host);
-                let target = call.and_then(|call| call.target).map_or(0, mark);
-                let denial = Denial { call: key, round, target, by_host, seen };
-                window.seen.push(denial, DENIED_CALL.kept as usize);
-            }
-            *after = After::Newest;
-            signal(window, step.name(result), key, cx)
-        }
+fn see(
+    window: &mut Window<Denial>,
+    (): &mut (),
+    step: &Step,
+    result: &ToolResult,
+    cx: &Cx<'_>,
+    after: &mut After,
+) -> Option<Signal> {
+    if step.facts.refusal != Some(Refusal::Denied) {
         // Anything but a success leaves the refusals standing.
-        Fact::Step(step, _) if !step.facts.failed => {
-            *after = After::Dropped;
-            None
-        }
-        Fact::Step(..) if window.seen.len() > 0 => {
-            *after = After::Newest;
-            None
-        }
-        _ => None,
+        *after = match (step.facts.failed, window.seen.len()) {
+            (false, _) => After::Dropped,
+            (true, 0) => After::Same,
+            (true, _) => After::Newest,
+        };
+        return None;
     }
+    let (key, round) = (step.call.as_ref().map(|call| call.key), step.round());
+    // What was asked for at once was refused at once.
+    let at_once = round.is_some() && window.seen.last().is_some_and(|denial| denial.round == round);
+    if !at_once {
+        let (target, by_host, seen) = (step.target(), step.facts.by_host, step.occurrence());
+        window.seen.push(Denial { call: key, round, target, by_host, seen }, DENIED_CALL.kept as usize);
+    }
+    *after = After::Newest;
+    signal(window, step.name(result), key, cx)
 }
 
 fn signal(window: &Window<Denial>, name: &str, call: Option<Key>, cx: &Cx<'_>) -> Option<Signal> {
     let count = count(window, call);
     cx.limits.reached(count, 1).then(|| {
         let tool = printable(name, 48);
-        let refused = Streak::of(window.seen.iter().map(|denial| denial.seen.get())).signal(Told {
+        let signal = Streak::of(window.seen.iter().map(|denial| denial.seen.get())).signal(Told {
             kind: "refused-again",
             identity: combine("denied-call", &[window.tool]),
             count,
@@ -105,10 +104,7 @@ fn signal(window: &Window<Denial>, name: &str, call: Option<Key>, cx: &Cx<'_>) -
             recommendation: Recommendation::UnblockAuthority,
             halt_reason: HaltReason::RepeatedError,
         });
-        if search(window) {
-            return only_told(refused, cx);
-        }
-        Signal { extra: Extra { each: Some(1), ..Extra::default() }, ..refused }
+        foreseen(signal, 1, search(window), cx)
     })
 }
 

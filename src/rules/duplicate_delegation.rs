@@ -6,7 +6,7 @@
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, confidence};
-use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told, many};
 use crate::state::Ring;
 use crate::text::{Asks, Goal, Key, combine, delegated, salted};
 use crate::tuned;
@@ -39,7 +39,7 @@ codec!(struct Prompt { prompt, goal, agents, delegations });
 
 impl Prompt {
     fn count(&self) -> u32 {
-        u32::try_from(self.agents.len()).unwrap_or(u32::MAX)
+        many(self.agents.len())
     }
 }
 

@@ -14,7 +14,7 @@ use crate::codec::codec;
 use crate::model::{Body, Evaluation, EvaluationVerdict, HaltReason, Level, Payloads, Recommendation, ToolResult};
 use crate::rules::streak::Streak;
 use crate::rules::task_loop::{Asked, WHICH, against, reasoning};
-use crate::rules::{Cx, Fact, Facts, Limits, More, Rule, Signal, Told};
+use crate::rules::{Cx, Fact, Facts, Limits, More, Rule, Signal, Told, many};
 use crate::state::{Occurrence, Ring, Step, agent_of};
 use crate::text::{Empty, Key, combine, printable, sort_few};
 use alloc::{format, string::String, vec::Vec};
@@ -223,7 +223,7 @@ impl Agent {
         let last = self.attempts.last()?;
         let (tool, name) = (last.tool, last.name.clone());
         let evidence = Streak::of(self.empty().map(|attempt| attempt.seen.get()));
-        let (points, attempts) = (self.points(), u32::try_from(self.empty().count()).unwrap_or(u32::MAX));
+        let (points, attempts) = (self.points(), many(self.empty().count()));
         self.attempts.clear();
         let text = ask?;
         self.times = 0;
@@ -299,12 +299,8 @@ impl Rule for EmptyHanded {
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         match fact {
             Fact::Step(step, result) => {
-                // Mostly the agent at work is the one before, and then nothing is moved.
-                if state.agents.last().is_none_or(|last| last.agent != step.agent) {
-                    let known = state.agents.take(|known| known.agent == step.agent);
-                    state.agents.push(known.unwrap_or_else(|| Agent::new(step.agent)), AGENTS);
-                }
-                let known = state.agents.iter_mut().next_back()?;
+                let agent = step.agent;
+                let known = state.agents.renew(AGENTS, |known| known.agent == agent, || Agent::new(agent))?;
                 let came = Came::of(step, result, known.mutations)?;
                 known.mutations = step.mutations_after();
                 known.take(step, step.name(result), came, cx.limits.window as usize);

@@ -22,7 +22,7 @@ pub(crate) struct State {
 }
 codec!(struct State { tasks });
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Outage {
     task: Key,
     /// Whose the latest failure was.
@@ -39,20 +39,12 @@ codec!(struct Outage { task, agent, count, before, onset, sightings, signature }
 
 impl State {
     fn failed(&mut self, task: Key, signature: &str, external: bool, key: Key, cx: &Cx<'_>) -> Option<Signal> {
-        let mut streak = self.tasks.take(|streak| streak.task == task).unwrap_or_else(|| Outage {
-            task,
-            agent: cx.agent,
-            count: 0,
-            before: 0,
-            onset: cx.onset,
-            sightings: Ring::default(),
-            signature: String::new(),
-        });
+        let new = || Outage { task, agent: cx.agent, onset: cx.onset, ..Outage::default() };
+        let streak = self.tasks.renew(TASKS, |streak| streak.task == task, new)?;
         streak.signature = signature.into();
         if !external {
             streak.before = streak.count;
             streak.count = 0;
-            self.tasks.push(streak, TASKS);
             return None;
         }
         if streak.count == 0 {
@@ -62,9 +54,7 @@ impl State {
         streak.count = streak.count.saturating_add(1);
         streak.before = 0;
         streak.sightings.push(Sighting { key, ..cx.here }, EVIDENCE);
-        let signal = streak.signal(cx);
-        self.tasks.push(streak, TASKS);
-        Some(signal)
+        Some(streak.signal(cx))
     }
 }
 

@@ -9,7 +9,7 @@ use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told};
-use crate::state::{Ring, agent_of};
+use crate::state::{Onset, Ring, agent_of};
 use crate::text::{Goal, Key, combine, mistake};
 use crate::tuned;
 use alloc::format;
@@ -75,6 +75,51 @@ impl Habit {
     }
 }
 
+impl Agent {
+    fn is_turned_away(&mut self, reason: Key, onset: Onset, cx: &Cx<'_>) -> Option<Signal> {
+        if core::mem::replace(&mut self.reason, reason) != reason {
+            self.rejections = Streak::default();
+        }
+        self.habit.turned_away = true;
+        self.habit.lately = self.habit.lately << 1 | 1;
+        self.rejections.add(cx.here, onset);
+        let count = self.rejections.times;
+        cx.limits.reached(count, 1).then(|| {
+            self.rejections.signal(Told {
+                kind: "same-reason",
+                identity: combine("harness-rejection", &[self.agent, reason]),
+                count,
+                confidence: confidence(500, 50, count),
+                signature: cx.named("harness", '!', reason),
+                message: format!("{count} calls in a row were turned away before they ran, for the same reason"),
+                instead: "Compare the last answer with the format that the rejection describes, and change the form before the content.",
+                recommendation: Recommendation::ChangeApproach,
+                halt_reason: HaltReason::RepeatedError,
+            })
+        })
+    }
+
+    fn reacts(&mut self, text: &str, cx: &Cx<'_>) -> Option<Signal> {
+        if !self.habit.reacts(text, cx) {
+            return None;
+        }
+        let (count, times) = (self.habit.points, self.habit.stock.times);
+        cx.limits.reached(count, 1).then(|| {
+            self.habit.stock.signal(Told {
+                kind: "same-reaction",
+                identity: combine("harness-rejection", &[self.agent, combine("habit", &[self.reason])]),
+                count,
+                confidence: confidence(450, 50, count),
+                signature: cx.named("harness", '~', self.reason),
+                message: format!("calls were turned away before they ran, and {times} times the reaction was one that had not helped before"),
+                instead: "Write down the rule that the rejection states and check the next call against it before it is made.",
+                recommendation: Recommendation::ChangeApproach,
+                halt_reason: HaltReason::RepeatedError,
+            })
+        })
+    }
+}
+
 impl Rule for HarnessRejection {
     const ID: &'static str = "harness-rejection";
     const ABOUT: &'static str = "The harness turning calls away unrun, for the same reason each time.";
@@ -101,58 +146,14 @@ impl Rule for HarnessRejection {
             Fact::Event(event) => {
                 let (_, message) = fact.spoken()?;
                 let speaker = agent_of(&event.context);
-                let known = state.agents.iter_mut().find(|known| known.agent == speaker)?;
-                if !known.habit.reacts(&message.text, cx) {
-                    return None;
-                }
-                let (count, times) = (known.habit.points, known.habit.stock.times);
-                cx.limits.reached(count, 1).then(|| {
-                    known.habit.stock.signal(Told {
-                        kind: "same-reaction",
-                        identity: combine("harness-rejection", &[known.agent, combine("habit", &[known.reason])]),
-                        count,
-                        confidence: confidence(450, 50, count),
-                        signature: cx.named("harness", '~', known.reason),
-                        message: format!("calls were turned away before they ran, and {times} times the reaction was one that had not helped before"),
-                        instead: "Write down the rule that the rejection states and check the next call against it before it is made.",
-                        recommendation: Recommendation::ChangeApproach,
-                        halt_reason: HaltReason::RepeatedError,
-                    })
-                })
+                state.agents.iter_mut().find(|known| known.agent == speaker)?.reacts(&message.text, cx)
             }
             Fact::NotRun(call, Some(result)) if !result.output.trim().is_empty() => {
                 let reason = mistake(&result.output, cx.salt);
                 let agent = call.map_or(0, |call| call.agent);
-                let known = state.agents.take(|known| known.agent == agent);
-                let mut known = known.unwrap_or_else(|| Agent {
-                    agent,
-                    reason,
-                    rejections: Streak::default(),
-                    habit: Habit::default(),
-                });
-                if known.reason != reason {
-                    known.rejections = Streak::default();
-                }
-                known.reason = reason;
-                known.habit.turned_away = true;
-                known.habit.lately = known.habit.lately << 1 | 1;
-                known.rejections.add(cx.here, call.map_or(cx.onset, |call| call.onset));
-                let count = known.rejections.times;
-                let signal = cx.limits.reached(count, 1).then(|| {
-                    known.rejections.signal(Told {
-                        kind: "same-reason",
-                        identity: combine("harness-rejection", &[agent, reason]),
-                        count,
-                        confidence: confidence(500, 50, count),
-                        signature: cx.named("harness", '!', reason),
-                        message: format!("{count} calls in a row were turned away before they ran, for the same reason"),
-                        instead: "Compare the last answer with the format that the rejection describes, and change the form before the content.",
-                        recommendation: Recommendation::ChangeApproach,
-                        halt_reason: HaltReason::RepeatedError,
-                    })
-                });
-                state.agents.push(known, AGENTS);
-                signal
+                let new = || Agent { agent, reason, rejections: Streak::default(), habit: Habit::default() };
+                let known = state.agents.renew(AGENTS, |known| known.agent == agent, new)?;
+                known.is_turned_away(reason, call.map_or(cx.onset, |call| call.onset), cx)
             }
             _ => None,
         }

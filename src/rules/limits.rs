@@ -1,6 +1,7 @@
-use crate::model::{Error, ErrorCode, Level, Preset, RuleConfig};
+use crate::model::{Error, Level, Preset, RuleConfig};
+use crate::rules::settings::invalid;
 use crate::rules::{Description, rungs};
-use alloc::format;
+use alloc::{format, string::String};
 
 /// The thresholds of one rule: the evidence from which each rung of the ladder is reached, 0 for never.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -113,9 +114,8 @@ impl Limits {
     /// Refuses thresholds that contradict each other, can never be reached or have no effect; `path` is where those of
     /// the `user` stand.
     pub(crate) fn validate(&self, rule: &Description, user: &RuleConfig, path: &str) -> Result<(), Error> {
-        let fail = |name: &str, value: u32, message| {
-            Err(Error::new(ErrorCode::InvalidConfig, message).at(format!("{path}.{name}")).with(value))
-        };
+        let fail =
+            |name: &str, value: u32, message: String| Err(invalid(&format!("{path}.{name}"), &message).with(value));
         if rule.max_window == 0 {
             if self.window != 0 {
                 return fail("window", self.window, format!("the rule {} has no window", rule.id));

@@ -483,6 +483,18 @@ pub(crate) fn elsewhere(targets: impl Iterator<Item = Option<u32>> + Clone) -> b
     })
 }
 
+/// How many, as evidence is counted.
+pub(crate) fn many(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+/// A signal of a loop that is known by its next call before that runs: what one more adds. Where it is advice, that
+/// call is not refused.
+pub(crate) fn foreseen(mut signal: Signal, each: u32, told: bool, cx: &Cx<'_>) -> Signal {
+    signal.extra.each = Some(each);
+    if told { only_told(signal, cx) } else { signal }
+}
+
 /// A signal that is advice, however much evidence there is.
 pub(crate) fn only_told(mut signal: Signal, cx: &Cx<'_>) -> Signal {
     if cx.limits.nudge != 0 && signal.count >= cx.limits.nudge.saturating_mul(signal.scale) {

@@ -13,6 +13,7 @@
 use crate::codec::codec;
 use crate::model::{Channel, HaltReason, Recommendation};
 use crate::rules::news::{Heard, rests};
+use crate::rules::streak::sure;
 use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Rule, Signal, Told, View, only_told};
 use crate::state::{Latest, Onset, Ring, Sighting, agent_of};
 use crate::text::{Key, combine, said};
@@ -55,21 +56,7 @@ impl State {
             return Some(text);
         }
         let Older { agent, key, times, busy, onset } = self.older.as_mut()?.take(|text| text.key == key)?;
-        let sightings = Latest::default();
-        Some(Text {
-            agent,
-            key,
-            long: true,
-            times,
-            busy,
-            fresh: true,
-            results: 0,
-            looks: false,
-            idle: 0,
-            onset,
-            idle_onset: onset,
-            sightings,
-        })
+        Some(Text { times, busy, fresh: true, looks: false, ..Text::new(agent, key, true, onset) })
     }
 
     fn keep(&mut self, text: Text) {
@@ -104,6 +91,62 @@ struct Text {
 codec!(struct Text { agent, key, long, times, busy, fresh, results, looks, idle, onset, idle_onset, sightings });
 
 impl Text {
+    /// What is said for the first time.
+    fn new(agent: Key, key: Key, long: bool, onset: Onset) -> Self {
+        Self {
+            agent,
+            key,
+            long,
+            times: 0,
+            busy: 0,
+            fresh: false,
+            results: 0,
+            looks: true,
+            idle: 0,
+            onset,
+            idle_onset: onset,
+            sightings: Latest::default(),
+        }
+    }
+
+    fn is_said(&mut self, sighting: Sighting, onset: Onset) {
+        self.looks &= self.times == 0 || self.results > 0;
+        self.results = 0;
+        self.times = self.times.saturating_add(1);
+        self.busy = self.busy.saturating_add(core::mem::take(&mut self.fresh).into());
+        self.idle = self.idle.saturating_add(1);
+        if self.idle == 1 || rests(self.idle_onset.at, onset.at, self.idle) {
+            (self.idle, self.idle_onset) = (1, onset);
+        }
+        self.sightings.push(sighting);
+    }
+
+    fn signal(&self, said: Key, cx: &Cx<'_>) -> Option<Signal> {
+        let count = self.count();
+        if !cx.limits.reached(count, 1) {
+            return None;
+        }
+        let idle = self.idle >= self.around_work();
+        let (kind, times, between) = if idle {
+            ("nothing-between", self.idle, "nothing came back in between")
+        } else {
+            ("around-work", self.times, "whatever came back in between")
+        };
+        let signal = Told {
+            kind,
+            identity: self.key,
+            count,
+            confidence: sure((if idle { 700 } else { 600 }, 30, 9), count),
+            signature: cx.named("said", '#', said),
+            message: format!("The agent said the same {times} times; {between}"),
+            instead: "Do the next thing instead of announcing it, or say what keeps it from being done.",
+            recommendation: Recommendation::ChangeApproach,
+            halt_reason: HaltReason::Stalled,
+        }
+        .signal(if idle { self.idle_onset } else { self.onset }, self.sightings.iter().copied().collect());
+        Some(if self.is_refrain() { only_told(signal, cx) } else { signal })
+    }
+
     /// What the times with work between count.
     fn around_work(&self) -> u32 {
         // A remark on one look after the other, each of which shows something new, is half as much.
@@ -139,11 +182,7 @@ impl Rule for Monologue {
     }
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
-        let news = match fact {
-            Fact::Synthetic(event) => state.heard.is_news(event, cx.salt),
-            Fact::Event(event) => state.heard.is_news(event, cx.salt),
-            _ => false,
-        };
+        let news = state.heard.is_news(fact, cx.salt);
         if news || matches!(fact, Fact::Step(..)) {
             // Whoever called: agents work for each other.
             let is_news = news || matches!(fact, Fact::Step(step, _) if step.is_news);
@@ -169,53 +208,9 @@ impl Rule for Monologue {
             let others = state.texts.iter_mut().filter(|text| text.agent != agent);
             others.for_each(|text| text.idle = 0);
         }
-        let mut text = known.unwrap_or_else(|| Text {
-            agent,
-            key,
-            long: said.long,
-            times: 0,
-            busy: 0,
-            fresh: false,
-            results: 0,
-            looks: true,
-            idle: 0,
-            onset: cx.onset,
-            idle_onset: cx.onset,
-            sightings: Latest::default(),
-        });
-        text.looks &= text.times == 0 || text.results > 0;
-        text.results = 0;
-        text.times = text.times.saturating_add(1);
-        text.busy = text.busy.saturating_add(core::mem::take(&mut text.fresh).into());
-        text.idle = text.idle.saturating_add(1);
-        if text.idle == 1 || rests(text.idle_onset.at, cx.onset.at, text.idle) {
-            (text.idle, text.idle_onset) = (1, cx.onset);
-        }
-        text.sightings.push(Sighting { key: said.key, ..cx.here });
-        let count = text.count();
-        let refrain = text.is_refrain();
-        let signal = cx.limits.reached(count, 1).then(|| {
-            let idle = text.idle >= text.around_work();
-            let (kind, times, between) = if idle {
-                ("nothing-between", text.idle, "nothing came back in between")
-            } else {
-                ("around-work", text.times, "whatever came back in between")
-            };
-            let message = format!("The agent said the same {times} times; {between}");
-            let signal = Told {
-                kind,
-                identity: key,
-                count,
-                confidence: u16::try_from(if idle { 700 } else { 600 } + count.min(9) * 30).unwrap_or(1000),
-                signature: cx.named("said", '#', said.key),
-                message,
-                instead: "Do the next thing instead of announcing it, or say what keeps it from being done.",
-                recommendation: Recommendation::ChangeApproach,
-                halt_reason: HaltReason::Stalled,
-            }
-            .signal(if idle { text.idle_onset } else { text.onset }, text.sightings.iter().copied().collect());
-            if refrain { only_told(signal, cx) } else { signal }
-        });
+        let mut text = known.unwrap_or_else(|| Text::new(agent, key, said.long, cx.onset));
+        text.is_said(Sighting { key: said.key, ..cx.here }, cx.onset);
+        let signal = text.signal(said.key, cx);
         state.keep(text);
         signal
     }

@@ -5,11 +5,11 @@
 //! one and the same thing, by its name, say as much as five about anything.
 
 use crate::codec::codec;
-use crate::model::{HaltReason, Recommendation};
+use crate::model::{HaltReason, Recommendation, ToolResult};
 use crate::rules::streak::{Streak, confidence};
 use crate::rules::windows::{After, Row, Window, windows};
-use crate::rules::{Cx, Fact, Facts, Limits, Signal, Told};
-use crate::state::{Occurrence, Ring};
+use crate::rules::{Cx, Facts, Limits, Signal, Told, many};
+use crate::state::{Occurrence, Ring, Step};
 use crate::text::{Asks, Key, combine, mark, named_things, printable};
 use alloc::{boxed::Box, format, vec::Vec};
 
@@ -125,7 +125,7 @@ impl Window<Answer> {
             && (things()
                 || self.finds_some(1) && others(No::figures) <= 1
                 || self.finds_some(self.seen.len().div_ceil(PART)) && others(No::call) <= 1);
-        u32::try_from(if list { alike / LIST } else { alike }).unwrap_or(u32::MAX)
+        many(if list { alike / LIST } else { alike })
     }
 
     /// Whether so much is found, some of it between two negative answers.
@@ -146,19 +146,51 @@ impl Window<Answer> {
         let denied = || denied.into_iter().flat_map(Ring::iter).filter(own);
         let with = |thing: &u32| denied().filter(|known| known.things.contains(thing)).count();
         let most = denied().flat_map(|known| known.things.iter()).map(with).max();
-        u32::try_from(most.unwrap_or(0)).unwrap_or(u32::MAX)
+        many(most.unwrap_or(0))
+    }
+}
+
+impl Window<Answer> {
+    /// Takes an answer in; what else a batch asked at once is a part of its first.
+    fn took(&mut self, step: &Step, result: &ToolResult, negative: bool, by_name: &mut ByName, cx: &Cx<'_>) {
+        let round = step.round();
+        if round.is_some()
+            && let Some(last) = self.seen.nth_back_mut(0)
+            && last.round == round
+        {
+            // A batch finds something as soon as one of its calls does.
+            if !negative {
+                last.no = No::default();
+            }
+            return;
+        }
+        let target = step.target();
+        let no = if negative {
+            // One thing in several places that the call itself names is a search of the places.
+            let things = if target == 0 { named_things(&result.output, THINGS) } else { Vec::new() };
+            if !things.is_empty() {
+                let denied = Denied { answer: step.sighting.seq, things };
+                by_name.get_or_insert_default().push(denied, MAX_WINDOW as usize);
+            }
+            let failed = step.facts.class.is_some() || step.root(result, cx.salt).is_some();
+            let next = step.kin.before.is_some_and(|_| !step.kin.is_same_call());
+            No::new(failed, next, step.call.as_ref().map_or(0, |call| mark(call.key)), target)
+        } else {
+            No::default()
+        };
+        let answer = Answer { no, round, mutations: step.mutations_after(), seen: step.occurrence() };
+        self.seen.push(answer, cx.limits.window as usize);
     }
 }
 
 fn see(
     window: &mut Window<Answer>,
     by_name: &mut ByName,
-    fact: &Fact<'_>,
+    step: &Step,
+    result: &ToolResult,
     cx: &Cx<'_>,
     after: &mut After,
 ) -> Option<Signal> {
-    let Fact::Step(step, result) = fact else { return None };
-    let round = step.call.as_ref().and_then(|call| call.round);
     // Who looks through dates and places by their fields finds nothing in most of them.
     let record = step.call.as_ref().is_some_and(|call| call.asks == Asks::Record);
     let negative = step.facts.negative && !step.facts.waiting && !record;
@@ -171,30 +203,7 @@ fn see(
     if window.seen.last().is_some_and(|last| step.mutations_before() > last.mutations) {
         window.seen.clear();
     }
-    let at_once = round.is_some() && window.seen.last().is_some_and(|last| last.round == round);
-    if at_once {
-        // A batch finds something as soon as one of its calls does.
-        window.seen.iter_mut().next_back().into_iter().for_each(|last| {
-            if !negative {
-                last.no = No::default()
-            }
-        });
-    } else {
-        // One thing in several places that the call itself names is a search of the places.
-        let somewhere = step.call.as_ref().is_some_and(|call| call.target.is_some());
-        let things = if negative && !somewhere { named_things(&result.output, THINGS) } else { Vec::new() };
-        if !things.is_empty() {
-            let denied = Denied { answer: step.sighting.seq, things };
-            by_name.get_or_insert_default().push(denied, MAX_WINDOW as usize);
-        }
-        let target = step.call.as_ref().and_then(|call| call.target).map_or(0, mark);
-        let next = step.kin.before.is_some_and(|_| !step.kin.is_same_call());
-        let call = step.call.as_ref().map_or(0, |call| mark(call.key));
-        let failed = || step.facts.class.is_some() || step.root(result, cx.salt).is_some();
-        let no = if negative { No::new(failed(), next, call, target) } else { No::default() };
-        let answer = Answer { no, round, mutations: step.mutations_after(), seen: step.occurrence() };
-        window.seen.push(answer, cx.limits.window as usize);
-    }
+    window.took(step, result, negative, by_name, cx);
     *after = After::Newest;
     if !negative {
         return None;

@@ -1,7 +1,8 @@
 //! What the host tells an agent of its own accord: an order to go on, or news.
 
 use crate::codec::codec;
-use crate::model::{Body, Event, Role};
+use crate::model::{Body, Role};
+use crate::rules::Fact;
 use crate::state::{Ring, Time};
 use crate::text::{Key, said};
 
@@ -30,9 +31,10 @@ pub(crate) struct Heard {
 codec!(struct Heard { texts });
 
 impl Heard {
-    /// Whether an event of the host carries content that was not heard before. The first text cannot be compared and is
-    /// taken for an order.
-    pub(crate) fn is_news(&mut self, event: &Event, salt: u64) -> bool {
+    /// Whether the host tells content that was not heard before. The first text cannot be compared and is taken for an
+    /// order.
+    pub(crate) fn is_news(&mut self, fact: &Fact<'_>, salt: u64) -> bool {
+        let (Fact::Event(event) | Fact::Synthetic(event)) = fact else { return false };
         let text = match &event.body {
             Body::Message(message) if event.context.synthetic && message.role != Role::Assistant => &message.text,
             Body::Host(host) => match &host.detail {
@@ -46,9 +48,7 @@ impl Heard {
         }
         let Some(said) = said(text, salt) else { return false };
         let first = self.texts.len() == 0;
-        let known = self.texts.take(|known| *known == said.key).is_some();
-        self.texts.push(said.key, HEARD);
-        !known && !first
+        !self.texts.met(said.key, HEARD) && !first
     }
 
     pub(crate) fn fits(&self) -> bool {

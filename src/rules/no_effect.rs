@@ -6,10 +6,10 @@
 //! write anew every time. Which figures are the state is told by those that come back with every result of the tool.
 
 use crate::codec::codec;
-use crate::model::{HaltReason, Level, Recommendation};
+use crate::model::{HaltReason, Recommendation, ToolResult};
 use crate::rules::streak::{Streak, confidence};
 use crate::rules::windows::{After, Row, Window, windows};
-use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Signal, Told};
+use crate::rules::{Cx, Facts, Limits, Outlook, Signal, Told, many, only_told};
 use crate::state::{Call, Onset, Sighting, Step};
 use crate::text::{Asks, Effect, Key, Moved, combine, enters, mark, printable, progress};
 use alloc::{format, vec::Vec};
@@ -36,7 +36,7 @@ const NO_EFFECT: Row<Seen> = Row {
             return Outlook::default();
         }
         let same = before.filter(|seen| newest.repeats(seen));
-        let count = u32::try_from(same.clone().count()).unwrap_or(u32::MAX).saturating_add(1);
+        let count = many(same.clone().count()).saturating_add(1);
         if newest.is_told(same) { view.told(view.limits, count) } else { view.of(count) }
     },
     fits: |state| state.tools.iter().all(|window| window.seen.iter().all(|seen| seen.state.fits())),
@@ -87,8 +87,14 @@ fn acts(call: &Call) -> bool {
     matches!(call.asks, Asks::Prose | Asks::View | Asks::Gesture) && !call.polling
 }
 
-fn see(window: &mut Window<Seen>, (): &mut (), fact: &Fact<'_>, cx: &Cx<'_>, after: &mut After) -> Option<Signal> {
-    let Fact::Step(step, result) = fact else { return None };
+fn see(
+    window: &mut Window<Seen>,
+    (): &mut (),
+    step: &Step,
+    result: &ToolResult,
+    cx: &Cx<'_>,
+    after: &mut After,
+) -> Option<Signal> {
     let waits = step.facts.waiting || step.watches() && step.kin.is_same_call();
     let call = step.call.as_ref().filter(|call| acts(call)).filter(|_| !step.facts.failed && !waits)?;
     let mut state = step.effect(result).clone();
@@ -112,18 +118,11 @@ fn see(window: &mut Window<Seen>, (): &mut (), fact: &Fact<'_>, cx: &Cx<'_>, aft
         .filter(|seen| !arrives && newest.repeats(seen))
         .map(|seen| (seen.sighting, seen.onset))
         .collect();
-    let count = u32::try_from(same.len()).unwrap_or(u32::MAX).saturating_add(u32::from(!same.is_empty()));
+    let count = many(same.len()).saturating_add(u32::from(!same.is_empty()));
     let signal = cx.limits.reached(count, 1).then(|| {
-        let mut signal = signal(step, &newest, same, count, cx);
-        if newest.is_told(window.seen.iter().filter(|seen| newest.repeats(seen)))
-            && cx.limits.nudge != 0
-            && count >= cx.limits.nudge
-        {
-            signal.ask = Some(Level::Nudge);
-            signal.extra.only_told = true;
-            signal.extra.threshold = Some(cx.limits.nudge);
-        }
-        signal
+        let signal = signal(step, &newest, same, count, cx);
+        let told = newest.is_told(window.seen.iter().filter(|seen| newest.repeats(seen)));
+        if told { only_told(signal, cx) } else { signal }
     });
     window.seen.push(newest, NO_EFFECT.kept as usize);
     *after = After::Newest;

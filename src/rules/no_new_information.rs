@@ -8,10 +8,10 @@
 mod looks;
 
 use crate::codec::codec;
-use crate::model::{HaltReason, Recommendation};
+use crate::model::{HaltReason, Recommendation, ToolResult};
 use crate::rules::streak::{Streak, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told};
-use crate::state::{Call, Ring};
+use crate::state::{Call, Ring, Step};
 use crate::text::{Asks, Key, combine, has_digit, printable};
 use alloc::{format, vec, vec::Vec};
 use looks::Looks;
@@ -68,6 +68,76 @@ impl Words {
     }
 }
 
+impl State {
+    /// Something was looked at.
+    fn looked(&mut self, step: &Step, call: &Call, result: &ToolResult, cx: &Cx<'_>) -> Option<Signal> {
+        let (stale, count) = self.looks.took(step, call, result, cx.salt)?;
+        cx.limits.reached(count, 1).then(|| {
+            let name = printable(&call.name, 48);
+            let target = call.target.unwrap_or(0);
+            let message = format!("`{name}` read parts of the same {} times, and hardly a line was new", stale.times);
+            stale.signal(Told {
+                kind: "nothing-new",
+                identity: combine("no-new-information/looks", &[target, step.agent]),
+                count,
+                confidence: confidence(350, 50, count),
+                signature: cx.named(&name, '0', target),
+                message,
+                instead: INSTEAD,
+                recommendation: Recommendation::ChangeApproach,
+                halt_reason: HaltReason::Stalled,
+            })
+        })
+    }
+
+    /// A question was answered.
+    fn answered(&mut self, step: &Step, call: &Call, result: &ToolResult, cx: &Cx<'_>) -> Option<Signal> {
+        if step.facts.failed {
+            return None;
+        }
+        let (mut words, mut new, mut numbers) = (0_u32, 0_u32, 0_u32);
+        for word in step.words(result).iter().copied() {
+            words += 1;
+            if self.known.learn(word) {
+                new += 1;
+                numbers += u32::from(has_digit(word));
+            }
+        }
+        if words < FEWEST_WORDS {
+            return None;
+        }
+        // Counts of hits and times it took move by themselves.
+        if numbers > 0 && numbers.max(new - numbers) * NUMBERS > words || new * 10 >= words || step.facts.waiting {
+            self.agents.retain(|known| known.agent != step.agent);
+            return None;
+        }
+        let new = || Agent { agent: step.agent, tool: step.tool, round: None, answers: Streak::default() };
+        let known = self.agents.renew(AGENTS, |known| known.agent == step.agent, new)?;
+        if known.tool != step.tool {
+            *known = new();
+        }
+        if call.round.is_none() || known.round != call.round {
+            known.answers.add(step.sighting, step.onset);
+            known.round = call.round;
+        }
+        let count = known.answers.times;
+        cx.limits.reached(count, 1).then(|| {
+            let name = printable(&call.name, 48);
+            known.answers.signal(Told {
+                kind: "nothing-new",
+                identity: combine("no-new-information", &[known.tool, known.agent]),
+                count,
+                confidence: confidence(350, 50, count),
+                signature: cx.named(&name, '0', known.tool),
+                message: format!("the last {count} answers of `{name}` held hardly a word that was not said before"),
+                instead: INSTEAD,
+                recommendation: Recommendation::ChangeApproach,
+                halt_reason: HaltReason::Stalled,
+            })
+        })
+    }
+}
+
 /// Whether a call asks for something in natural language.
 fn is_question(call: &Call) -> bool {
     call.asks == Asks::Prose && !call.mutates
@@ -91,83 +161,22 @@ impl Rule for NoNewInformation {
     }
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
-        if let Fact::Call(call, payload) = fact
-            && is_question(call)
-        {
-            // What an answer repeats of its question is no news.
-            payload.words().iter().for_each(|word| _ = state.known.learn(*word));
-            return None;
-        }
-        let Fact::Step(step, result) = fact else { return None };
-        let call = step.call.as_ref()?;
-        if call.mutates {
-            return None;
-        }
-        if call.asks != Asks::Prose {
-            let (stale, count) = state.looks.took(step, call, result, cx.salt)?;
-            return cx.limits.reached(count, 1).then(|| {
-                let name = printable(&call.name, 48);
-                let target = call.target.unwrap_or(0);
-                let message =
-                    format!("`{name}` read parts of the same {} times, and hardly a line was new", stale.times);
-                stale.signal(Told {
-                    kind: "nothing-new",
-                    identity: combine("no-new-information/looks", &[target, step.agent]),
-                    count,
-                    confidence: confidence(350, 50, count),
-                    signature: cx.named(&name, '0', target),
-                    message,
-                    instead: INSTEAD,
-                    recommendation: Recommendation::ChangeApproach,
-                    halt_reason: HaltReason::Stalled,
-                })
-            });
-        }
-        if step.facts.failed {
-            return None;
-        }
-        let (mut words, mut new, mut numbers) = (0_u32, 0_u32, 0_u32);
-        for word in step.words(result).iter().copied() {
-            words += 1;
-            if state.known.learn(word) {
-                new += 1;
-                numbers += u32::from(has_digit(word));
+        match fact {
+            Fact::Call(call, payload) if is_question(call) => {
+                // What an answer repeats of its question is no news.
+                payload.words().iter().for_each(|word| _ = state.known.learn(*word));
+                None
             }
+            Fact::Step(step, result) => {
+                let call = step.call.as_ref().filter(|call| !call.mutates)?;
+                if call.asks == Asks::Prose {
+                    state.answered(step, call, result, cx)
+                } else {
+                    state.looked(step, call, result, cx)
+                }
+            }
+            _ => None,
         }
-        if words < FEWEST_WORDS {
-            return None;
-        }
-        // Counts of hits and times it took move by themselves.
-        if numbers > 0 && numbers.max(new - numbers) * NUMBERS > words || new * 10 >= words || step.facts.waiting {
-            state.agents.retain(|known| known.agent != step.agent);
-            return None;
-        }
-        let mut known = state
-            .agents
-            .take(|known| known.agent == step.agent)
-            .filter(|known| known.tool == step.tool)
-            .unwrap_or_else(|| Agent { agent: step.agent, tool: step.tool, round: None, answers: Streak::default() });
-        if call.round.is_none() || known.round != call.round {
-            known.answers.add(step.sighting, step.onset);
-            known.round = call.round;
-        }
-        let count = known.answers.times;
-        let signal = cx.limits.reached(count, 1).then(|| {
-            let name = printable(&call.name, 48);
-            known.answers.signal(Told {
-                kind: "nothing-new",
-                identity: combine("no-new-information", &[known.tool, known.agent]),
-                count,
-                confidence: confidence(350, 50, count),
-                signature: cx.named(&name, '0', known.tool),
-                message: format!("the last {count} answers of `{name}` held hardly a word that was not said before"),
-                instead: INSTEAD,
-                recommendation: Recommendation::ChangeApproach,
-                halt_reason: HaltReason::Stalled,
-            })
-        });
-        state.agents.push(known, AGENTS);
-        signal
     }
 
     fn standing(state: &State) -> u32 {

@@ -6,7 +6,7 @@
 //! refactoring have no tests to improve, and there the judge decides.
 
 use crate::codec::codec;
-use crate::model::{Body, EvaluationVerdict, Event, HaltReason, Recommendation};
+use crate::model::{Body, EvaluationVerdict, Event, HaltReason, Progress, Recommendation};
 use crate::rules::task_loop::marked;
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, TASKS, Told};
 use crate::state::{Flow, KEY_BYTES, Onset, Ring, Sighting, Whose};
@@ -56,52 +56,14 @@ impl Rule for NoTests {
             Body::Evaluation(evaluation) if evaluation.verdict == EvaluationVerdict::Progressing => {}
             _ => return None,
         }
-        let mut blind = state
-            .tasks
-            .take(|blind| blind.task == cx.task)
-            .unwrap_or_else(|| Blind { task: cx.task, ..Blind::default() });
-        let mut signal = None;
+        let new = || Blind { task: cx.task, ..Blind::default() };
+        let blind = state.tasks.renew(TASKS, |blind| blind.task == cx.task, new)?;
         match body {
-            Body::Progress(progress) => {
-                let tests = progress.tests.as_ref();
-                blind.tests |= tests.is_some_and(|tests| {
-                    let figures = tests.failing.is_some() || tests.failing_ids.is_some() || tests.coverage.is_some();
-                    figures || tests.total.is_some_and(|total| total > 0)
-                });
-                let done = progress.checklist.map_or(blind.checklist, |checklist| checklist.done);
-                let markers = [&progress.files_created, &progress.dependencies_added, &progress.code_written];
-                let diff = progress.diff.as_deref().map(|text| patch(text, cx.salt));
-                let artifacts = [diff, progress.docs.as_deref().map(|text| document(text, cx.salt))];
-                let mut new = false;
-                for artifact in artifacts.into_iter().flatten().filter(|artifact| *artifact != 0) {
-                    if !blind.artifacts.iter().any(|known| *known == artifact) {
-                        blind.artifacts.push(artifact, ARTIFACTS);
-                        new = true;
-                    }
-                }
-                if new || done > blind.checklist || markers.into_iter().any(|marker| marked(marker.as_ref())) {
-                    blind.failures = 0;
-                }
-                blind.checklist = done;
-            }
-            Body::Evaluation(_) => blind.failures = 0,
-            Body::Failure(failure) => {
-                let facts = FailureFacts::of(failure, cx.salt);
-                blind.tests |= facts.tests;
-                if let Some(message) = facts.message.filter(|_| !facts.external && !blind.tests) {
-                    if blind.failures == 0 {
-                        blind.onset = cx.onset;
-                        blind.sightings.clear();
-                    }
-                    blind.failures = blind.failures.saturating_add(1);
-                    blind.sightings.push(Sighting { key: message, ..cx.here }, EVIDENCE);
-                    signal = cx.limits.reached(blind.failures, 1).then(|| blind.signal());
-                }
-            }
-            _ => {}
+            Body::Failure(failure) => return blind.failed(&FailureFacts::of(failure, cx.salt), cx),
+            Body::Progress(progress) => blind.progressed(progress, cx.salt),
+            _ => blind.failures = 0,
         }
-        state.tasks.push(blind, TASKS);
-        signal
+        None
     }
 
     fn drop_tasks(state: &mut State, gone: &dyn Fn(Key) -> bool) {
@@ -128,6 +90,40 @@ impl Rule for NoTests {
 }
 
 impl Blind {
+    fn progressed(&mut self, progress: &Progress, salt: u64) {
+        let tests = progress.tests.as_ref();
+        self.tests |= tests.is_some_and(|tests| {
+            let figures = tests.failing.is_some() || tests.failing_ids.is_some() || tests.coverage.is_some();
+            figures || tests.total.is_some_and(|total| total > 0)
+        });
+        let done = progress.checklist.map_or(self.checklist, |checklist| checklist.done);
+        let before = core::mem::replace(&mut self.checklist, done);
+        let diff = progress.diff.as_deref().map(|text| patch(text, salt));
+        let artifacts = [diff, progress.docs.as_deref().map(|text| document(text, salt))];
+        let mut new = false;
+        for artifact in artifacts.into_iter().flatten().filter(|artifact| *artifact != 0) {
+            if !self.artifacts.iter().any(|known| *known == artifact) {
+                self.artifacts.push(artifact, ARTIFACTS);
+                new = true;
+            }
+        }
+        if new || done > before || marked(progress) {
+            self.failures = 0;
+        }
+    }
+
+    fn failed(&mut self, facts: &FailureFacts, cx: &Cx<'_>) -> Option<Signal> {
+        self.tests |= facts.tests;
+        let message = facts.message.filter(|_| !facts.external && !self.tests)?;
+        if self.failures == 0 {
+            self.onset = cx.onset;
+            self.sightings.clear();
+        }
+        self.failures = self.failures.saturating_add(1);
+        self.sightings.push(Sighting { key: message, ..cx.here }, EVIDENCE);
+        cx.limits.reached(self.failures, 1).then(|| self.signal())
+    }
+
     fn signal(&self) -> Signal {
         let message = format!("{} failures without tests or measured progress", self.failures);
         let what = format!("{message}: nothing tells whether the task gets any nearer to its goal.");

@@ -17,8 +17,8 @@ const TURNS: u32 = 6;
 
 pub(crate) struct NodeBudget;
 
-/// A budget and what is used of it.
-pub(super) struct Budget {
+/// What is used of a budget.
+pub(super) struct Spending {
     kind: &'static str,
     /// Its field under `budgets`.
     field: &'static str,
@@ -27,7 +27,7 @@ pub(super) struct Budget {
     limit: u64,
 }
 
-impl Budget {
+impl Spending {
     /// A limit of 0 is none.
     pub(super) fn new(kind: &'static str, field: &'static str, unit: &'static str, used: u64, limit: u64) -> Self {
         Self { kind, field, unit, used, limit }
@@ -36,7 +36,7 @@ impl Budget {
 
 /// A signal about the first of the budgets that is spent; its message names all that are. `what` and `name` say of
 /// whom, the caller sets onset and sightings.
-pub(super) fn spent(all: &[Budget], what: &str, name: &str, identity: Key, cx: &Cx<'_>) -> Option<Signal> {
+pub(super) fn spent(all: &[Spending], what: &str, name: &str, identity: Key, cx: &Cx<'_>) -> Option<Signal> {
     let spent = all.iter().filter(|budget| budget.limit != 0 && budget.used >= budget.limit);
     let first = spent.clone().next()?;
     let figures: Vec<String> =
@@ -94,15 +94,15 @@ impl Rule for NodeBudget {
         let budgets = &cx.config.budgets;
         let (turns, per_task) = (max_turns(budgets, cx.flow.graph.binds(node)), budgets.max_turns_per_node_and_task);
         let all = [
-            Budget::new("node-turns", "maxTurnsPerNode", "turns", of_run.turns.into(), turns.into()),
-            Budget::new(
+            Spending::new("node-turns", "maxTurnsPerNode", "turns", of_run.turns.into(), turns.into()),
+            Spending::new(
                 "node-runtime",
                 "maxRuntimeMsPerNode",
                 "ms",
                 of_run.runtime_ms,
                 budgets.max_runtime_ms_per_node,
             ),
-            Budget::new("task-turns", "maxTurnsPerNodeAndTask", "turns", of_task.turns.into(), per_task.into()),
+            Spending::new("task-turns", "maxTurnsPerNodeAndTask", "turns", of_task.turns.into(), per_task.into()),
         ];
         let signal = spent(&all, "The node", &turn.node, combine("node", &[node, cx.task]), cx)?;
         let tally = if signal.kind == "task-turns" { of_task } else { of_run };

@@ -10,7 +10,8 @@
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
-use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told};
+use crate::rules::streak::sure;
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told, many};
 use crate::state::{Flow, KEY_BYTES, Onset, Ring, Sighting, Whose};
 use crate::text::{Key, combine, salted};
 use alloc::{format, string::String, string::ToString, vec::Vec};
@@ -69,7 +70,7 @@ impl Window {
     }
 
     fn count(&self) -> u32 {
-        u32::try_from(self.streak().count()).unwrap_or(u32::MAX)
+        many(self.streak().count())
     }
 }
 
@@ -161,7 +162,7 @@ impl Window {
             kind: "unchanged-signature",
             identity: combine("output-signature", &[self.task, self.agent, what]),
             count,
-            confidence: u16::try_from(750 + count.min(5) * 40).unwrap_or(1000),
+            confidence: sure((750, 40, 5), count),
             signature: signature.to_string().into(),
             message,
             instead: "Name the assumption that all of them share, and test that assumption first.",

@@ -7,7 +7,8 @@
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
-use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told};
+use crate::rules::streak::sure;
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told, many};
 use crate::state::{Flow, Onset, Ring, Sighting, Whose};
 use crate::text::{Key, Pattern, combine, gist, is_gist, salted};
 use alloc::{format, string::String, vec::Vec};
@@ -82,20 +83,20 @@ impl Rule for OutputSimilarity {
         }
         let identity = salted("gist", cx.salt, gist.as_bytes());
         let pattern = Pattern::new(&gist);
-        let known = state.windows.take(|window| window.task == cx.task && window.agent == cx.agent);
-        let mut window = known.unwrap_or_else(|| Window { task: cx.task, agent: cx.agent, ..Window::default() });
+        let new = || Window { task: cx.task, agent: cx.agent, ..Window::default() };
+        let is_it = |window: &Window| window.task == cx.task && window.agent == cx.agent;
+        let window = state.windows.renew(HELD + 1, is_it, new)?;
         let like: Vec<(u32, &Said)> = (window.latest.iter())
             .map(|said| (pattern.percent(&said.gist), said))
             .filter(|(percent, _)| *percent >= ALIKE)
             .collect();
         let here = Sighting { key: identity, ..cx.here };
-        let count = u32::try_from(like.len() + 1).unwrap_or(u32::MAX);
+        let count = many(like.len() + 1);
         let first = like.first().map(|(_, said)| (said.onset, said.sighting.key));
         let most = like.iter().map(|(percent, _)| *percent).max().unwrap_or(0);
         let sightings = like.iter().map(|(_, said)| said.sighting).chain([here]).collect();
         window.count = count;
         window.latest.push(Said { gist, sighting: here, onset: cx.onset }, cx.limits.window as usize);
-        state.windows.push(window, HELD + 1);
         state.trim();
         let (onset, identity) = first.filter(|_| cx.limits.reached(count, 1))?;
         let message = format!("{count} of the last outputs are alike, the latest two to {most} %");
@@ -104,7 +105,7 @@ impl Rule for OutputSimilarity {
                 kind: "similar-output",
                 identity: combine("output-similarity", &[cx.task, cx.agent, identity]),
                 count,
-                confidence: u16::try_from(600 + count.min(6) * 50).unwrap_or(1000),
+                confidence: sure((600, 50, 6), count),
                 signature: SmolStr::new_static(Self::ID),
                 message,
                 instead: "Name what differs between these outputs, and work on that alone.",

@@ -137,12 +137,13 @@ impl Rule for PhaseCycle {
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         let transition = transition(fact, cx)?;
         let Fact::Event(event) = fact else { return None };
-        let mut walk = state.walks.take(|walk| walk.task == cx.task).unwrap_or_else(|| Walk {
+        let new = || Walk {
             task: cx.task,
             task_name: task_name(event.context.task.as_deref().unwrap_or_default()),
             phases: Ring::default(),
             cycle: None,
-        });
+        };
+        let walk = state.walks.renew(TASKS, |walk| walk.task == cx.task, new)?;
         let retried = transition.from.as_ref().is_some_and(|from| *from == transition.to);
         let last = walk.phases.last().map(|entered| entered.phase);
         // A retry goes nowhere: the walk stays as it is.
@@ -154,9 +155,10 @@ impl Rule for PhaseCycle {
             }
             walk.enter(&transition.to, cx);
         }
-        let found = (cx.config.phases.cycle_detection_enabled && !retried).then(|| walk.found(cx)).flatten();
-        state.walks.push(walk, TASKS);
-        found.map(|found| refused(found, &cx.config.phases))
+        if !cx.config.phases.cycle_detection_enabled || retried {
+            return None;
+        }
+        walk.found(cx).map(|found| refused(found, &cx.config.phases))
     }
 
     fn drop_tasks(state: &mut State, gone: &dyn Fn(Key) -> bool) {

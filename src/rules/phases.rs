@@ -9,7 +9,8 @@
 //! five retries of `test` as visits and as nothing else, and its transitions are pairs of two phases.
 
 use crate::codec::codec;
-use crate::model::{Body, Error, ErrorCode, Level, Phases, Recommendation, Transition};
+use crate::model::{Body, Error, Level, Phases, Recommendation, Transition};
+use crate::rules::settings::{invalid, within};
 use crate::rules::{Cx, Fact, LONGEST_NAME, RULES, Signal, index_of};
 use crate::state::{Onset, Sighting};
 use crate::text::{Key, key, printable};
@@ -26,19 +27,14 @@ pub(crate) fn is_about_phases(rule: &str) -> bool {
 /// # Errors
 /// `invalid-config`, naming the field.
 pub(super) fn validate(phases: &Phases) -> Result<(), Error> {
-    let fail = |field: &str, message: &str| Error::new(ErrorCode::InvalidConfig, message).at(field);
-    if !(2..=5).contains(&phases.cycle_detection_length) {
-        let error = fail("phases.cycleDetectionLength", "expected 2 to 5");
-        return Err(error.with(phases.cycle_detection_length));
-    }
+    within("phases.cycleDetectionLength", phases.cycle_detection_length.into(), 2..=5, "")?;
     let label = &phases.hitl_label;
     if !(1..=100).contains(&label.chars().count()) || label.chars().any(char::is_control) {
-        return Err(
-            fail("phases.hitlLabel", "expected 1 to 100 characters, none of them a control character").with(label)
-        );
+        let message = "expected 1 to 100 characters, none of them a control character";
+        return Err(invalid("phases.hitlLabel", message).with(label));
     }
     if let Some(blank) = phases.phases.keys().find(|name| name.trim().is_empty()) {
-        return Err(fail(&format!("phases.phases.{blank}"), "a phase needs a name"));
+        return Err(invalid(&format!("phases.phases.{blank}"), "a phase needs a name"));
     }
     Ok(())
 }

@@ -5,10 +5,10 @@
 //! misses that twice is guessing. Measured on recorded runs: of the loops people mark, the largest family.
 
 use crate::codec::codec;
-use crate::model::{HaltReason, Recommendation};
+use crate::model::{HaltReason, Recommendation, ToolResult};
 use crate::rules::streak::{Streak, confidence};
 use crate::rules::windows::{After, Row, Window, windows};
-use crate::rules::{Cx, Extra, Fact, Facts, Limits, Outlook, Signal, Told, elsewhere, only_told};
+use crate::rules::{Cx, Facts, Limits, Outlook, Signal, Told, elsewhere, foreseen, many, only_told};
 use crate::state::{Call, Occurrence, Ring, Step};
 use crate::text::{Key, Refusal, combine, mark, printable};
 use alloc::format;
@@ -98,13 +98,11 @@ impl Kind {
 impl Window<Outing> {
     /// Takes a call in; false where it tells nothing that was not told.
     fn took(&mut self, step: &Step, rejected: Option<Kind>, window: usize) -> bool {
-        let call = step.call.as_ref();
-        let target = call.and_then(|call| call.target).map_or(0, mark);
+        let (target, round) = (step.target(), step.round());
         if rejected.is_none() && !step.facts.failed && target != 0 {
             // The tool is understood now, as far as this target goes.
             self.seen.iter_mut().filter(|call| call.target == target).for_each(|call| call.rejected = None);
         }
-        let round = call.and_then(|call| call.round);
         // The calls of a round were made before any of them was answered: one mistake.
         let told = |outing: &Outing| outing.round == round && outing.rejected.map(|known| known.kind) == rejected;
         if round.is_some() && rejected.is_some() && self.seen.iter().any(told) {
@@ -112,7 +110,7 @@ impl Window<Outing> {
         }
         let rejected = rejected.map(|kind| Rejected {
             kind,
-            call: call.map_or(0, |call| mark(call.key)),
+            call: step.call.as_ref().map_or(0, |call| mark(call.key)),
             said: step.facts.class.map_or(0, mark),
             by_host: step.facts.by_host,
         });
@@ -131,7 +129,7 @@ impl Window<Outing> {
     fn rejections(&self, kind: Kind) -> (u32, bool) {
         let same = self.same(kind);
         let told = elsewhere(same.clone().map(|(call, rejected)| (!rejected.by_host).then_some(call.target)));
-        let count = u32::try_from(same.clone().count()).unwrap_or(u32::MAX);
+        let count = many(same.clone().count());
         let said = || same.clone().map(|(_, rejected)| rejected.said);
         let moves = kind == Kind::Arguments
             && said().enumerate().all(|(at, said_now)| said().take(at).all(|before| before != said_now));
@@ -167,15 +165,14 @@ impl Window<Outing> {
             recommendation: Recommendation::ChangeApproach,
             halt_reason: HaltReason::RepeatedError,
         });
-        let extra = Extra { each: Some(1), ..Extra::default() };
-        Some(if said { only_told(signal, cx) } else { Signal { extra, ..signal } })
+        Some(foreseen(signal, 1, said, cx))
     }
 }
 
 /// Rejections by several tools in turn, and whether that is only told: two of them weigh as one of a single tool, from
 /// the ninth on each weighs whole.
 fn by_several(latest: &Latest) -> Option<(u32, bool)> {
-    let times = u32::try_from(latest.len()).unwrap_or(u32::MAX);
+    let times = many(latest.len());
     let first = latest.iter().next()?;
     if latest.iter().all(|seen| seen.tool == first.tool) {
         return None;
@@ -218,30 +215,21 @@ fn ahead(window: &Window<Outing>, call: &Call, cx: &Cx<'_>) -> Option<Signal> {
 fn see(
     window: &mut Window<Outing>,
     latest: &mut Latest,
-    fact: &Fact<'_>,
+    step: &Step,
+    result: &ToolResult,
     cx: &Cx<'_>,
     after: &mut After,
 ) -> Option<Signal> {
-    match fact {
-        Fact::Step(step, result) => {
-            let rejected = Kind::of(step);
-            let rejected = if window.took(step, rejected, cx.limits.window as usize) { rejected } else { None };
-            latest.retain(|seen| seen.step + STEPS > step.index);
-            let signal = rejected.and_then(|kind| {
-                let (seen, by_host) = (step.occurrence(), step.facts.by_host);
-                let target = step.call.as_ref().and_then(|call| call.target).map_or(0, mark);
-                let rejection = Rejection { step: step.index, tool: step.tool, target, by_host, seen };
-                latest.push(rejection, STEPS as usize);
-                let name = step.name(result);
-                match (window.signal(name, kind, cx), across(latest, cx)) {
-                    (Some(own), Some(across)) => Some(if across.count > own.count { across } else { own }),
-                    (own, across) => own.or(across),
-                }
-            });
-            *after = After::Newest;
-            signal
-        }
-        _ => None,
+    *after = After::Newest;
+    let rejected = Kind::of(step);
+    let rejected = if window.took(step, rejected, cx.limits.window as usize) { rejected } else { None };
+    latest.retain(|seen| seen.step + STEPS > step.index);
+    let kind = rejected?;
+    let (target, by_host, seen) = (step.target(), step.facts.by_host, step.occurrence());
+    latest.push(Rejection { step: step.index, tool: step.tool, target, by_host, seen }, STEPS as usize);
+    match (window.signal(step.name(result), kind, cx), across(latest, cx)) {
+        (Some(own), Some(across)) => Some(if across.count > own.count { across } else { own }),
+        (own, across) => own.or(across),
     }
 }
 

@@ -24,6 +24,7 @@
 
 use crate::codec::{Codec, Reader, codec};
 use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
+use crate::rules::streak::sure;
 use crate::rules::{Cx, Extra, Fact, Facts, Limits, Outlook, Rule, Signal, Told, View, outcome_words};
 use crate::state::{Call, Latest, Marked, Onset, Packed, Ring, Step, Time, WAITED, short_mark};
 use crate::text::{
@@ -82,8 +83,8 @@ struct Entry {
     points: Points,
     /// Occurrences since the onset.
     times: u32,
-    marks: Marks,
-    came: Came,
+    likeness: Likeness,
+    flags: Flags,
     /// Where the latest occurrence was.
     index: u64,
     mutations: u64,
@@ -96,7 +97,7 @@ struct Entry {
     sightings: Latest,
 }
 codec!(struct Entry {
-    call, agent, points, times, marks, came, index, mutations, at, gap, round, onset, sightings,
+    call, agent, points, times, likeness, flags, index, mutations, at, gap, round, onset, sightings,
 });
 
 /// Points of a call, those of them that repeats gave between which the agent did something new, and how often another
@@ -122,23 +123,23 @@ impl Codec for Points {
     }
 }
 
-/// Of what its outcome is compared by.
+/// What its outcome is compared by.
 #[derive(Clone, Copy, Debug)]
-struct Marks {
+struct Likeness {
     exact: u32,
     light: u32,
     /// 0 for none.
     shape: u32,
 }
 
-impl Marks {
+impl Likeness {
     fn of(facts: &OutcomeFacts) -> Self {
         Self { exact: mark(facts.exact), light: mark(facts.light), shape: facts.shape.map_or(0, mark) }
     }
 }
 
 /// Most long outputs are compared to the byte alone (`text/glance.rs`): the three are one then.
-impl Codec for Marks {
+impl Codec for Likeness {
     const SIZE: usize = 12;
 
     fn put(&self, to: &mut Vec<u8>) {
@@ -158,16 +159,16 @@ impl Codec for Marks {
 /// expected of the call, so that thresholds are trebled, whether the call is about something that can be told, or
 /// changes something: a thought written down is neither; and whether it opened a page.
 #[derive(Clone, Copy, Debug)]
-struct Came(u8);
-codec!(struct Came(_));
+struct Flags(u8);
+codec!(struct Flags(_));
 
-impl Came {
+impl Flags {
     const PATIENT: u8 = 1;
     const FAILED: u8 = 2;
     /// How far up the outcome stands, in three bits.
     const OUTCOME: u32 = 2;
     const WORK: u8 = 32;
-    const PAGE: u8 = 64;
+    const OPENED: u8 = 64;
     const MOVES: u8 = 128;
 
     /// `alone` tells that nothing else was done since the same call was made, and `waited` that this was a minute ago:
@@ -184,7 +185,7 @@ impl Came {
         let patient = call.polling || step.facts.waiting || waits;
         let work = call.mutates || call.target.is_some() || matches!(call.asks, Asks::Search | Asks::Record);
         let flag = |holds: bool, flag: u8| if holds { flag } else { 0 };
-        let flags = flag(page, Self::PAGE) | flag(work, Self::WORK) | flag(failed, Self::FAILED);
+        let flags = flag(page, Self::OPENED) | flag(work, Self::WORK) | flag(failed, Self::FAILED);
         Self((step.outcome as u8) << Self::OUTCOME | flags | flag(patient, Self::PATIENT))
     }
 
@@ -215,8 +216,8 @@ impl Came {
         self.0 & Self::WORK != 0
     }
 
-    const fn page(self) -> bool {
-        self.0 & Self::PAGE != 0
+    const fn opened(self) -> bool {
+        self.0 & Self::OPENED != 0
     }
 }
 
@@ -243,8 +244,8 @@ impl Entry {
             agent: step.agent,
             points: Points::default(),
             times: 1,
-            marks: Marks::of(&step.facts),
-            came: Came::of(step, call, result, false, false),
+            likeness: Likeness::of(&step.facts),
+            flags: Flags::of(step, call, result, false, false),
             index: step.index,
             mutations: step.mutations_after(),
             at: step.at.into(),
@@ -258,8 +259,8 @@ impl Entry {
     /// Whether the agent has done something new since the latest occurrence, of such as `counts`, and it worked.
     fn new_between(&self, step: &Step, entries: &Packed<Self>, counts: &dyn Fn(&Self) -> bool) -> bool {
         let new = |other: &Self| {
-            let came = other.came;
-            other.agent == self.agent && other.index > self.index && other.times == 1 && counts(other) && !came.failed()
+            let first = other.agent == self.agent && other.index > self.index && other.times == 1;
+            first && counts(other) && !other.flags.failed()
         };
         !step.facts.failed && step.previous > self.index && entries.iter().any(|other| new(&other))
     }
@@ -273,27 +274,22 @@ impl Entry {
 
     /// Whether it is where the agent comes back to between the pages that it opens, one after the other.
     fn leads_on(&self, step: &Step, call: &Call, entries: &Packed<Self>) -> bool {
-        let opened = |other: &Self| {
-            let came = other.came;
-            other.agent == self.agent && other.index > self.index && other.times == 1 && came.page() && !came.failed()
-        };
-        let returns = !call.mutates && !step.facts.failed && step.previous > self.index;
-        returns && self.came.page() && entries.iter().any(|other| opened(&other))
+        !call.mutates && self.flags.opened() && self.new_between(step, entries, &|other| other.flags.opened())
     }
 
     /// Points that a further occurrence adds; `None` when its outcome is another one.
     fn worth(&self, step: &Step, call: &Call, result: Option<&ToolResult>) -> Option<u32> {
         let facts = &step.facts;
-        let (marks, before) = (Marks::of(facts), &self.marks);
-        let (exact, light) = (marks.exact == before.exact, marks.light == before.light);
-        let near = facts.shape.is_some() && marks.shape == before.shape;
+        let (now, before) = (Likeness::of(facts), &self.likeness);
+        let (exact, light) = (now.exact == before.exact, now.light == before.light);
+        let near = facts.shape.is_some() && now.shape == before.shape;
         if !light && !exact && !near {
             return None;
         }
         let between = step.previous > self.index && !facts.failed;
         let lasted = step.at.zip(step.onset.at.get()).map_or(0, |(now, called)| now.saturating_sub(called));
         // Who waits between two looks at something else waits for what he looks at.
-        if between && (step.idles || self.came.patient() && lasted >= WAITED) {
+        if between && (step.idles || self.flags.patient() && lasted >= WAITED) {
             return Some(0);
         }
         let mut points = if step.mutations_before() > self.mutations {
@@ -328,7 +324,7 @@ impl Entry {
         let looks = !call.mutates && !asks && !facts.negative && step.previous == self.index;
         let (long, short) = match () {
             () if says_wait => (WAITED / 4, WAITED / 4),
-            () if self.came.patient() => (WAITED / 2, WAITED / 4),
+            () if self.flags.patient() => (WAITED / 2, WAITED / 4),
             () if looks => (WAITED, WAITED / 2),
             () => (PATIENT, PATIENT),
         };
@@ -344,7 +340,7 @@ impl Entry {
     fn was_waited_for(&self, step: &Step, call: &Call, result: Option<&ToolResult>) -> bool {
         let facts = &step.facts;
         let excused =
-            if facts.failed { step.is_waited_out() } else { facts.waiting || self.came.patient() || step.watches() };
+            if facts.failed { step.is_waited_out() } else { facts.waiting || self.flags.patient() || step.watches() };
         if step.paused() && !call.mutates && excused {
             return true;
         }
@@ -386,7 +382,7 @@ impl Entry {
         let mut words = Sketch::of(&result.output);
         let little = known.as_ref().is_some_and(|known| known.words.differs_little(&mut words));
         let stood = self.points.all > 0 || known.as_ref().is_some_and(|known| known.stood);
-        self.came.note_moves(known.is_some() && !little && !stood && step.previous == self.index);
+        self.flags.note_moves(known.is_some() && !little && !stood && step.previous == self.index);
         let loose = known.map_or(0, |known| known.loose);
         let loose = if little { loose.saturating_add(1) } else { loose / 2 };
         moving.get_or_insert_default().push(Moving { call: whole, loose, stood, words }, MOVING);
@@ -414,11 +410,11 @@ impl Entry {
         let seen = self.sees_news(step);
         let steered = seen && steers(call, result);
         // What is done in the same words is no repetition where each time brings something new.
-        let differs = call.quiet != Empty::Nothing && Marks::of(&step.facts).exact != self.marks.exact;
+        let differs = call.quiet != Empty::Nothing && Likeness::of(&step.facts).exact != self.likeness.exact;
         let gets_on = steered || seen && (differs || acts(call, result));
         let full = result.is_some_and(|result| step.leaves_more(result));
         let nothing = pictured || gets_on || full || step.fewer || self.leads_on(step, call, entries);
-        let busy = result.is_some() && worth.is_some() && self.new_between(step, entries, &|other| other.came.work());
+        let busy = result.is_some() && worth.is_some() && self.new_between(step, entries, &|other| other.flags.work());
         if steered {
             self.points.all /= 2;
         }
@@ -430,9 +426,11 @@ impl Entry {
     /// between.
     fn again(&mut self, step: &Step, call: &Call, result: Option<&ToolResult>, worth: Option<u32>, busy: bool) {
         // Answers in which figures move while nothing is done for a while have been seen to move.
-        let figures =
-            step.paused() && !call.mutates && !step.facts.failed && self.marks.light != Marks::of(&step.facts).light;
-        let (gap, moves) = (self.gap(step), self.came.moves() || worth.is_some() && figures);
+        let figures = step.paused()
+            && !call.mutates
+            && !step.facts.failed
+            && self.likeness.light != Likeness::of(&step.facts).light;
+        let (gap, moves) = (self.gap(step), self.flags.moves() || worth.is_some() && figures);
         match worth {
             Some(points) => {
                 if busy {
@@ -447,18 +445,18 @@ impl Entry {
                 self.points.busy /= 2;
                 self.points.others = self.points.others.saturating_add(1);
                 // What was waited for has come, or has got on.
-                if self.points.all == 0 || self.came.patient() {
+                if self.points.all == 0 || self.flags.patient() {
                     *self = Self::first(step, call, result);
-                    self.came.note_moves(moves);
+                    self.flags.note_moves(moves);
                     return;
                 }
                 self.sightings.push(step.sighting);
             }
         }
-        self.marks = Marks::of(&step.facts);
+        self.likeness = Likeness::of(&step.facts);
         let alone = step.previous == self.index;
-        self.came = Came::of(step, call, result, alone, alone && i64::from(gap) >= PATIENT);
-        self.came.note_moves(moves);
+        self.flags = Flags::of(step, call, result, alone, alone && i64::from(gap) >= PATIENT);
+        self.flags.note_moves(moves);
         self.index = step.index;
         self.mutations = step.mutations_after();
         self.at = step.at.into();
@@ -467,14 +465,14 @@ impl Entry {
     }
 
     const fn scale(&self) -> u32 {
-        if self.came.patient() || self.came.moves() { 3 } else { 1 }
+        if self.flags.patient() || self.flags.moves() { 3 } else { 1 }
     }
 
     /// Whether it is only told: what has come to a block has done so by answers with a moving part, `loose` of its
     /// points, or by repeats between which the agent did something new; or somebody waits by the minute.
     fn is_told(&self, loose: u32, limits: &Limits) -> bool {
         // A look a minute at what tells that it is still under way is what waiting is.
-        if self.came.patient() && !self.came.failed() && i64::from(self.gap) >= PATIENT {
+        if self.flags.patient() && !self.flags.failed() && i64::from(self.gap) >= PATIENT {
             return limits.nudge != 0;
         }
         let block = limits.block.saturating_mul(self.scale());
@@ -510,7 +508,7 @@ impl Entry {
         let message = if custom {
             ["`", &tool, "` came ", &times, " times with the same key, and with the same outcome ", &each].concat()
         } else {
-            let came = outcome_words(self.came.outcome(), self.came.failed());
+            let came = outcome_words(self.flags.outcome(), self.flags.failed());
             ["`", &tool, "` was called ", &times, " times with the same arguments and gave ", came, " ", &each].concat()
         };
         let nudge = cx.limits.nudge.saturating_mul(scale);
@@ -528,13 +526,13 @@ impl Entry {
                 "Find out whether what is waited for is still alive, or end the wait."
             } else if scale > 1 {
                 "Wait longer between looks, or find out whether what is waited for is still alive."
-            } else if self.came.failed() {
+            } else if self.flags.failed() {
                 "Read what the outcome says and change what it complains about, or reach the goal with another tool."
             } else {
                 "Use the answer that is already there or do what it asks for, or ask for something it does not contain."
             },
             recommendation: Recommendation::ChangeApproach,
-            halt_reason: if self.came.failed() { HaltReason::RepeatedError } else { HaltReason::Stalled },
+            halt_reason: if self.flags.failed() { HaltReason::RepeatedError } else { HaltReason::Stalled },
         };
         Some(Signal {
             scale,
@@ -576,7 +574,7 @@ fn unseen(result: &ToolResult) -> bool {
 
 /// Six points are a suspicion, twenty-four are as good as certain.
 fn confidence(points: u32) -> u16 {
-    u16::try_from(600 + points.min(24) * 16).unwrap_or(1000).min(980)
+    sure((600, 16, 24), points).min(980)
 }
 
 impl Rule for RepeatedCall {

@@ -5,9 +5,10 @@
 //! Idea: errors are compared by class, not by arguments: the loop people suffer most. Shared by all agents of a run.
 
 use crate::codec::codec;
-use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
+use crate::model::{HaltReason, Outcome, Recommendation, ToolResult};
+use crate::rules::streak::sure;
 use crate::rules::windows::{After, Row, Window, windows};
-use crate::rules::{Cx, Extra, Fact, Facts, Limits, Outlook, Signal, Told, elsewhere};
+use crate::rules::{Cx, Facts, Limits, Outlook, Signal, Told, elsewhere, foreseen};
 use crate::state::{Call, Occurrence, Sighting, Step, Time};
 use crate::text::{Asks, Key, asked_wait, backoff, combine, mark, printable};
 use alloc::format;
@@ -148,7 +149,7 @@ impl Window<Outing> {
             kind: if different { "changing-arguments" } else { "same-arguments" },
             identity,
             count,
-            confidence: u16::try_from(650 + count.min(8) * 40).unwrap_or(1000),
+            confidence: sure((650, 40, 8), count),
             signature: cx.named(&tool, '!', class),
             message,
             instead: if batch {
@@ -159,98 +160,26 @@ impl Window<Outing> {
             recommendation: Recommendation::ChangeApproach,
             halt_reason: HaltReason::RepeatedError,
         };
-        Some(Signal {
-            ask: (batch && cx.limits.nudge != 0 && count >= cx.limits.nudge).then_some(Level::Nudge),
-            extra: Extra {
-                each: (!batch).then_some(1),
-                only_told: batch,
-                threshold: batch.then_some(cx.limits.nudge),
-                ..Extra::default()
-            },
-            ..told.signal(first.seen.onset(), sightings)
-        })
+        Some(foreseen(told.signal(first.seen.onset(), sightings), 1, batch, cx))
     }
 
     fn took(&mut self, step: &Step, result: &ToolResult, wait: Option<Wait>, window: usize) {
         let facts = &step.facts;
-        let call = step.call.as_ref();
-        // A search that names no target is about what it asks for: another question is about something else.
-        let asked = |call: &Call| {
-            (!call.mutates && matches!(call.asks, Asks::Search | Asks::Prose | Asks::Record)).then_some(call.key)
-        };
-        let target = call.and_then(|call| call.target.or_else(|| asked(call))).map_or(0, mark);
-        let (key, light) = (call.map_or(0, |call| mark(call.key)), mark(facts.light));
         // Calls that were turned away have rules of their own, which are quicker.
         let class = facts.class.filter(|_| facts.refusal.is_none());
         let before = class.and_then(|class| self.seen.iter().rev().find(|call| call.class == Some(class)));
-        let round = call.and_then(|call| call.round);
-        let clock = before.and_then(|before| before.at.zip(step.onset.at.get()));
-        let by_clock = clock.map_or(0, |(failed, called)| called.saturating_sub(failed));
-        // The call has waited, and tells how far things are by then.
-        let itself = call.is_some_and(|call| call.pause < step.pause);
-        // As long as the answer asks for, or less.
-        let lasted = by_clock.max(step.pause.into());
-        let (own, obeyed, hasty) = match wait {
-            Some(Wait::Own(own)) => (Some(own), false, false),
-            Some(Wait::Asked(asked)) => (None, lasted >= asked, clock.is_some() && lasted < asked),
-            None => (None, false, false),
-        };
-        let waited = own.unwrap_or(0).max(by_clock);
-        let mutates = call.is_some_and(|call| call.mutates);
-        // What ran into its limit has waited itself.
-        let glance = if step.outcome == Outcome::Timeout { TIMEOUT } else { GLANCE };
-        let weight = match before {
-            // The calls of a round were made before any of them was answered: one mistake.
-            Some(before) if round.is_some() && before.round == round => 0,
-            Some(before) if step.mutations_before() > before.mutations => {
-                if before.light == light {
-                    HALF
-                } else {
-                    0
-                }
-            }
-            Some(_) if step.fewer => 0,
-            // Another thing is named, and the tool has told something since: no question, but a try that gets further.
-            Some(before)
-                if before.light != light
-                    && call.is_some_and(|call| call.asks == Asks::Nothing)
-                    && self.seen.last().is_some_and(|last| last.class.is_none()) =>
-            {
-                HALF
-            }
-            Some(before)
-                if before.call == key
-                    && (before.light == light || itself)
-                    && !hasty
-                    && (step.is_waited_out() || step.waits_out() && facts.waiting) =>
-            {
-                0
-            }
-            // It is there to be made again, or told to wait.
-            Some(before) if before.call == key && (facts.waiting || call.is_some_and(|call| call.polling)) => THIRD,
-            // Waiting before the same try again is what load and a network ask for, and nothing else does. Some count
-            // their tries.
-            Some(before)
-                if ((before.call == key || target != 0 && before.target == target)
-                    && (by_clock >= if mutates || hasty { PAUSE } else { glance }
-                        || step.slept
-                        || step.paused()
-                        || obeyed
-                        || grows(before.waited.into(), waited))
-                    || own.is_some_and(|own| own >= SHORTEST && own > before.waited.into()))
-                    && step.transient(result) =>
-            {
-                THIRD
-            }
-            _ => WHOLE,
-        };
-        if step.outcome == Outcome::Ok && !facts.failed && (target != 0 || key != 0) {
+        let tried = Try::new(step, result, wait, before);
+        let worked = self.seen.last().is_some_and(|last| last.class.is_none());
+        let weight = before.map_or(WHOLE, |before| tried.weight(before, worked));
+        let Try { call, target, light, mutates, .. } = tried;
+        let waited = u32::try_from(tried.waited().max(0)).unwrap_or(u32::MAX);
+        if step.outcome == Outcome::Ok && !facts.failed && (target != 0 || call != 0) {
             // It works now: what failed on this target before is settled. A look at it settles no change that failed:
             // editors that view and edit by one name would never fail on end.
-            let settled = |call: &&mut Outing| {
-                key != 0 && call.call == key || target != 0 && call.target == target && (mutates || !call.mutates)
+            let settled = |known: &&mut Outing| {
+                call != 0 && known.call == call || target != 0 && known.target == target && (mutates || !known.mutates)
             };
-            self.seen.iter_mut().filter(settled).for_each(|call| call.class = None);
+            self.seen.iter_mut().filter(settled).for_each(|known| known.class = None);
         }
         // Nor does it say anything about how often changes fail.
         let failed_changes = self.seen.iter().any(|call| call.mutates && call.class.is_some());
@@ -260,14 +189,14 @@ impl Window<Outing> {
         let outing = Outing {
             class,
             weight,
-            round,
+            round: step.round(),
             light,
-            call: key,
+            call,
             target,
             mutates,
             mutations: step.mutations_after(),
             at: step.at.into(),
-            waited: u32::try_from(waited.max(0)).unwrap_or(u32::MAX),
+            waited,
             // Of what did not fail nobody asks.
             seen: class.map_or_else(
                 || step.occurrence(),
@@ -275,6 +204,118 @@ impl Window<Outing> {
             ),
         };
         self.seen.push(outing, window);
+    }
+}
+
+/// A call of the tool with what came of it, beside the latest one that failed in the same way.
+struct Try<'a> {
+    step: &'a Step,
+    result: &'a ToolResult,
+    /// As in [`Outing`].
+    light: u32,
+    call: u32,
+    target: u32,
+    mutates: bool,
+    wait: Option<Wait>,
+    /// Milliseconds from that failure to the call, where the clock tells.
+    since: Option<i64>,
+}
+
+impl<'a> Try<'a> {
+    fn new(step: &'a Step, result: &'a ToolResult, wait: Option<Wait>, before: Option<&Outing>) -> Self {
+        let call = step.call.as_ref();
+        // A search that names no target is about what it asks for: another question is about something else.
+        let asked = |call: &Call| {
+            (!call.mutates && matches!(call.asks, Asks::Search | Asks::Prose | Asks::Record)).then_some(call.key)
+        };
+        let clock = before.and_then(|before| before.at.zip(step.onset.at.get()));
+        Self {
+            step,
+            result,
+            light: mark(step.facts.light),
+            call: call.map_or(0, |call| mark(call.key)),
+            target: call.and_then(|call| call.target.or_else(|| asked(call))).map_or(0, mark),
+            mutates: call.is_some_and(|call| call.mutates),
+            wait,
+            since: clock.map(|(failed, called)| called.saturating_sub(failed)),
+        }
+    }
+
+    fn by_clock(&self) -> i64 {
+        self.since.unwrap_or(0)
+    }
+
+    /// Milliseconds that the call says it waits.
+    const fn own_wait(&self) -> Option<i64> {
+        if let Some(Wait::Own(own)) = self.wait { Some(own) } else { None }
+    }
+
+    fn waited(&self) -> i64 {
+        self.own_wait().unwrap_or(0).max(self.by_clock())
+    }
+
+    /// Whether it came as late as the answer before had asked for; nothing where that asked for nothing.
+    fn obeys(&self) -> Option<bool> {
+        let Some(Wait::Asked(asked)) = self.wait else { return None };
+        Some(self.by_clock().max(self.step.pause.into()) >= asked)
+    }
+
+    fn is_hasty(&self) -> bool {
+        self.since.is_some() && self.obeys() == Some(false)
+    }
+
+    /// What it weighs after one that failed in the same way; the tool may have `worked` since.
+    fn weight(&self, before: &Outing, worked: bool) -> u8 {
+        let Self { step, light, .. } = *self;
+        let (call, waiting) = (step.call.as_ref(), step.facts.waiting);
+        let (round, same_call, same_words) = (step.round(), before.call == self.call, before.light == light);
+        // The calls of a round were made before any of them was answered: one mistake.
+        if round.is_some() && before.round == round {
+            return 0;
+        }
+        if step.mutations_before() > before.mutations {
+            return if same_words { HALF } else { 0 };
+        }
+        if step.fewer {
+            return 0;
+        }
+        // Another thing is named, and the tool has told something since: no question, but a try that gets further.
+        if !same_words && worked && call.is_some_and(|call| call.asks == Asks::Nothing) {
+            return HALF;
+        }
+        // A call that has waited itself tells how far things are by then.
+        let itself = || call.is_some_and(|call| call.pause < step.pause);
+        let waited_out = || step.is_waited_out() || step.waits_out() && waiting;
+        if same_call && (same_words || itself()) && !self.is_hasty() && waited_out() {
+            return 0;
+        }
+        // It is there to be made again, or told to wait.
+        if same_call && (waiting || call.is_some_and(|call| call.polling)) {
+            return THIRD;
+        }
+        if self.was_waited_for(before) && step.transient(self.result) { THIRD } else { WHOLE }
+    }
+
+    /// Waiting before the same try again is what load and a network ask for, and nothing else does. Some count their
+    /// tries.
+    fn was_waited_for(&self, before: &Outing) -> bool {
+        let again = before.call == self.call || self.target != 0 && before.target == self.target;
+        let enough = if self.mutates || self.is_hasty() {
+            PAUSE
+        } else if self.step.outcome == Outcome::Timeout {
+            // What ran into its limit has waited itself.
+            TIMEOUT
+        } else {
+            GLANCE
+        };
+        let waits = || {
+            self.by_clock() >= enough
+                || self.step.slept
+                || self.step.paused()
+                || self.obeys() == Some(true)
+                || grows(before.waited.into(), self.waited())
+        };
+        again && waits() || self.own_wait().is_some_and(|own| own >= SHORTEST && own > before.waited.into())
     }
 }
 
@@ -295,27 +336,22 @@ fn ahead(window: &Window<Outing>, call: &Call, cx: &Cx<'_>) -> Option<Signal> {
 fn see(
     window: &mut Window<Outing>,
     waits: &mut Waits,
-    fact: &Fact<'_>,
+    step: &Step,
+    result: &ToolResult,
     cx: &Cx<'_>,
     after: &mut After,
 ) -> Option<Signal> {
-    match fact {
-        Fact::Step(step, result) => {
-            let key = step.call.as_ref().map(|call| call.key);
-            let waited = waits.take_if(|(call, _)| Some(*call) == key).map(|(_, wait)| wait);
-            window.took(step, result, waited, cx.limits.window as usize);
-            if step.facts.transient
-                && let (Some(key), Some(wait)) = (key, asked_wait(&result.output))
-            {
-                *waits = Some((key, Wait::Asked(wait)));
-            }
-            let class = window.seen.last().and_then(|call| call.class).filter(|_| step.facts.failed);
-            let name = step.name(result);
-            *after = After::Newest;
-            class.and_then(|class| window.signal(name, class, cx))
-        }
-        _ => None,
+    *after = After::Newest;
+    let key = step.call.as_ref().map(|call| call.key);
+    let wait = waits.take_if(|(call, _)| Some(*call) == key).map(|(_, wait)| wait);
+    window.took(step, result, wait, cx.limits.window as usize);
+    if step.facts.transient
+        && let (Some(key), Some(wait)) = (key, asked_wait(&result.output))
+    {
+        *waits = Some((key, Wait::Asked(wait)));
     }
+    let class = window.seen.last().and_then(|call| call.class).filter(|_| step.facts.failed)?;
+    window.signal(step.name(result), class, cx)
 }
 
 #[cfg(test)]

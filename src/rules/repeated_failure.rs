@@ -29,8 +29,8 @@ pub(crate) struct State {
 codec!(struct State { tasks });
 
 impl State {
-    fn take(&mut self, task: Key) -> Task {
-        self.tasks.take(|known| known.task == task).unwrap_or_else(|| Task { task, ..Task::default() })
+    fn of(&mut self, task: Key) -> Option<&mut Task> {
+        self.tasks.renew(TASKS, |known| known.task == task, || Task { task, ..Task::default() })
     }
 }
 
@@ -145,18 +145,14 @@ impl Rule for RepeatedFailure {
                     let failing = facts.failing.map_or(0, |failing| Key::from(failing) + 1);
                     combine("failure/class", &[mistake(&failure.message, cx.salt), failing])
                 };
-                let mut task = state.take(cx.task);
+                let task = state.of(cx.task)?;
                 task.read(Reading::told(&facts));
                 task.failed(transient, class, cx);
-                let signal = task.signal(cx);
-                state.tasks.push(task, TASKS);
-                signal
+                task.signal(cx)
             }
             Fact::Event(Event { body: Body::Progress(progress), .. }) => {
                 let reading = progress.tests.as_ref().and_then(Reading::of)?;
-                let mut task = state.take(cx.task);
-                task.read(Some(reading));
-                state.tasks.push(task, TASKS);
+                state.of(cx.task)?.read(Some(reading));
                 None
             }
             // Something was answered, so what was out of reach is back.

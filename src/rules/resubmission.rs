@@ -9,7 +9,7 @@
 use crate::codec::codec;
 use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
 use crate::rules::streak::{Streak, confidence};
-use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Payload, Rule, Signal, Told, View};
+use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Payload, Rule, Signal, Told, View, only_told};
 use crate::state::{Call, Step};
 use crate::text::{Empty, Key, Late, Tokens, combine, frame, mark, printable, progress, trimmed};
 use crate::tuned;
@@ -71,6 +71,45 @@ impl Attempt {
     /// Whether it was told, and the same came again to the byte, with the same error.
     fn insists(&self, nudge: u32) -> bool {
         self.said && self.apart && self.equal >= nudge && self.attempts.times > nudge
+    }
+
+    /// What there is to say of it; the latest error may be told in so many words.
+    fn signal(&self, name: &str, said: bool, cx: &Cx<'_>) -> Option<Signal> {
+        let (count, equal) = (self.count(), self.is_equal());
+        // Equal ones right after each other are another rule's.
+        if !cx.limits.reached(count, 1) || equal && !self.apart {
+            return None;
+        }
+        let name = printable(name, 48);
+        let (kind, alike, failed) = if equal {
+            ("unchanged", "the same arguments", "with the same error")
+        } else {
+            ("cosmetic", "nearly the same arguments", "for the same reason")
+        };
+        let mut signal = self.attempts.signal(Told {
+            kind,
+            identity: combine("resubmission", &[self.tool, self.root]),
+            count,
+            confidence: confidence(500, 60, count),
+            signature: cx.named(&name, '!', self.root),
+            message: format!("`{name}` was called {count} times in a row with {alike} and failed {failed} each time"),
+            instead: "Read the last line of the error and change what it names, or look at what it is about first.",
+            recommendation: Recommendation::ChangeApproach,
+            halt_reason: HaltReason::RepeatedError,
+        });
+        let Limits { nudge, block, .. } = *cx.limits;
+        // Only what is equal is refused.
+        let told = !(equal || self.insists(nudge));
+        if told && nudge != 0 && count >= nudge {
+            return Some(only_told(signal, cx));
+        }
+        // The next attempt would be one too many.
+        let last = said && count + 1 >= block && count < block;
+        if block != 0 && (!equal || last) {
+            signal.ask = Some(Level::Block);
+            signal.extra.threshold = Some(block);
+        }
+        Some(signal)
     }
 
     fn outlook(&self, view: &View<'_>) -> Outlook {
@@ -193,53 +232,7 @@ impl Rule for Resubmission {
                     state.last = None;
                     return None;
                 };
-                let attempt = state.failed(step, call, root, tokens, result);
-                let count = attempt.count();
-                if !cx.limits.reached(count, 1) {
-                    return None;
-                }
-                let name = printable(&call.name, 48);
-                let equal = attempt.is_equal();
-                // Equal ones right after each other are another rule's.
-                if equal && !attempt.apart {
-                    return None;
-                }
-                let message = if equal {
-                    format!(
-                        "`{name}` was called {count} times in a row with the same arguments and failed with the same error each time"
-                    )
-                } else {
-                    format!(
-                        "`{name}` was called {count} times in a row with nearly the same arguments and failed for the same reason each time"
-                    )
-                };
-                let mut signal = attempt.attempts.signal(Told {
-                    kind: if equal { "unchanged" } else { "cosmetic" },
-                    identity: combine("resubmission", &[attempt.tool, root]),
-                    count,
-                    confidence: confidence(500, 60, count),
-                    signature: cx.named(&name, '!', root),
-                    message,
-                    instead: "Read the last line of the error and change what it names, or look at what it is about first.",
-                    recommendation: Recommendation::ChangeApproach,
-                    halt_reason: HaltReason::RepeatedError,
-                });
-                let Limits { nudge, block, .. } = *cx.limits;
-                let told = !(equal || attempt.insists(nudge));
-                if told && nudge != 0 && count >= nudge {
-                    // Only what is equal is refused.
-                    signal.ask = Some(Level::Nudge);
-                    signal.extra.threshold = Some(nudge);
-                    signal.extra.only_told = true;
-                } else if !equal && block != 0 {
-                    signal.ask = Some(Level::Block);
-                    signal.extra.threshold = Some(block);
-                } else if equal && said && block != 0 && count + 1 >= block && count < block {
-                    // The error was told in so many words, and the next attempt would be one too many.
-                    signal.ask = Some(Level::Block);
-                    signal.extra.threshold = Some(block);
-                }
-                Some(signal)
+                state.failed(step, call, root, tokens, result).signal(&call.name, said, cx)
             }
             Fact::Heard(_) => {
                 state.between = true;

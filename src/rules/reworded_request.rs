@@ -10,9 +10,9 @@
 mod chain;
 
 use crate::codec::codec;
-use crate::model::{Body, HaltReason, Recommendation};
+use crate::model::{Body, Collaboration, Event, HaltReason, Recommendation};
 use crate::rules::streak::{Streak, confidence};
-use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told};
+use crate::rules::{Cx, Fact, Facts, Limits, Payload, Rule, Signal, Told};
 use crate::state::{Call, Onset, PAUSE, Ring, Sees, Sighting};
 use crate::text::{Asks, Edit, Goal, Key, beside, combine, mark, printable, reads_as_prose, salted, sent};
 use alloc::{boxed::Box, format};
@@ -96,6 +96,45 @@ const SENT_AGAIN: Again = Again {
 };
 
 impl State {
+    /// A call that may ask for something.
+    fn calls(&mut self, call: &Call, payload: &Payload<'_>, cx: &Cx<'_>) -> Option<Signal> {
+        let goal = payload.goal()?;
+        // Another agent sees what all have changed.
+        let mutations = if call.sees == Sees::All { cx.run.new_mutations } else { cx.run.own_mutations };
+        let asking = Asking {
+            goal,
+            call: call.key,
+            tool: mark(call.tool),
+            round: call.round,
+            onset: call.onset,
+            untold: false,
+            mutations,
+            paused: call.watches || call.pause >= PAUSE,
+            prose: call.asks == Asks::Prose,
+        };
+        let chain = self.chain.get_or_insert_default();
+        chain.learns(payload.words());
+        asked(chain, &asking, &call.name, cx)
+    }
+
+    /// An agent asks another one.
+    fn asks_another(&mut self, request: &Collaboration, cx: &Cx<'_>) -> Option<Signal> {
+        // The same of several agents is a round of questions.
+        let goal = Goal::of(&request.request, core::iter::once(beside("to", &request.to)));
+        let asking = Asking {
+            goal: &goal,
+            call: salted("collaboration", cx.salt, request.request.as_bytes()),
+            tool: 0,
+            round: None,
+            onset: cx.onset,
+            untold: true,
+            mutations: cx.run.new_mutations,
+            paused: false,
+            prose: true,
+        };
+        asked(self.chain.get_or_insert_default(), &asking, &request.to, cx)
+    }
+
     /// A text that a call only gave back, or that it sends, of the tool that is to be compared by.
     fn said(
         &mut self,
@@ -107,13 +146,9 @@ impl State {
         cx: &Cx<'_>,
     ) -> Option<Signal> {
         let request = Request { goal, step: cx.run.steps, round: call.round };
-        let known = self.tools.take(|known| known.tool == tool && known.agent == call.agent);
-        let mut asker = known.unwrap_or_else(|| Asker {
-            tool,
-            agent: call.agent,
-            requests: Ring::default(),
-            rewordings: Streak::default(),
-        });
+        let agent = call.agent;
+        let new = || Asker { tool, agent, requests: Ring::default(), rewordings: Streak::default() };
+        let asker = self.tools.renew(TOOLS, |known| known.tool == tool && known.agent == agent, new)?;
         let same = asker.requests.iter().any(|before| before.goal == request.goal);
         let at_once = |before: &Request| request.round.is_some() && request.round == before.round;
         let rewords = |before: &Request| !at_once(before) && (again.rewords)(&request, before);
@@ -125,7 +160,7 @@ impl State {
         }
         asker.requests.push(request, REQUESTS);
         let (times, count) = (asker.rewordings.times, asker.rewordings.times.saturating_mul(WRITTEN));
-        let signal = (reworded && cx.limits.reached(count, 1)).then(|| {
+        (reworded && cx.limits.reached(count, 1)).then(|| {
             let name = printable(&call.name, 48);
             let [before, behind] = again.said;
             asker.rewordings.signal(Told {
@@ -139,20 +174,21 @@ impl State {
                 recommendation: Recommendation::ChangeApproach,
                 halt_reason: HaltReason::Stalled,
             })
-        });
-        self.tools.push(asker, TOOLS);
-        signal
+        })
     }
 }
 
-/// What is said of a request that was made before in other words.
-fn told(asked: &str, reworded: Reworded, cx: &Cx<'_>) -> Signal {
-    let Reworded { points, times, chain, kinship, came, seen } = reworded;
-    let name = printable(asked, 48);
+/// Puts a request into the chain, and says so where it was made before in other words.
+fn asked(chain: &mut Chain, asking: &Asking<'_>, of: &str, cx: &Cx<'_>) -> Option<Signal> {
+    let Reworded { points, times, chain, kinship, came, seen } = chain.asks(asking, cx)?;
+    if !cx.limits.reached(points, 1) {
+        return None;
+    }
+    let name = printable(of, 48);
     let identity = combine("reworded-request", &[chain]);
     let moving = if kinship.plus { "names something more than" } else { "names nothing that was not in" };
     let words = if kinship.alike < 100 { ", in other words" } else { "" };
-    Streak::of(seen.into_iter()).signal(Told {
+    Some(Streak::of(seen.into_iter()).signal(Told {
         kind: "same-goal",
         identity,
         count: points,
@@ -166,7 +202,7 @@ fn told(asked: &str, reworded: Reworded, cx: &Cx<'_>) -> Signal {
         instead: "Work with the answers that are there, or ask for one thing that none of them contains.",
         recommendation: Recommendation::ChangeApproach,
         halt_reason: HaltReason::Stalled,
-    })
+    }))
 }
 
 impl Rule for RewordedRequest {
@@ -197,60 +233,20 @@ impl Rule for RewordedRequest {
             Fact::Call(call, payload) => {
                 if call.mutates {
                     let (goal, place) = sent(payload)?;
-                    return state.said(
-                        &SENT_AGAIN,
-                        call,
-                        combine("sent", &[call.tool, place]),
-                        goal,
-                        (cx.here, call.onset),
-                        cx,
-                    );
+                    let tool = combine("sent", &[call.tool, place]);
+                    return state.said(&SENT_AGAIN, call, tool, goal, (cx.here, call.onset), cx);
                 }
-                if call.polling {
-                    return None;
-                }
-                let Call { key, round, onset, .. } = **call;
-                let goal = payload.goal()?;
-                // Another agent sees what all have changed.
-                let mutations = if call.sees == Sees::All { cx.run.new_mutations } else { cx.run.own_mutations };
-                let (paused, prose) = (call.watches || call.pause >= PAUSE, call.asks == Asks::Prose);
-                let tool = mark(call.tool);
-                let asking = Asking { goal, call: key, tool, round, onset, untold: false, mutations, paused, prose };
-                let chain = state.chain.get_or_insert_default();
-                chain.learns(payload.words());
-                let reworded = chain.asks(&asking, cx)?;
-                cx.limits.reached(reworded.points, 1).then(|| told(&call.name, reworded, cx))
+                if call.polling { None } else { state.calls(call, payload, cx) }
             }
-            Fact::Event(event) => {
-                let Body::Collaboration(asked) = &event.body else { return None };
-                if !cx.config.collaboration.enabled {
-                    return None;
-                }
-                // The same of several agents is a round of questions.
-                let goal = Goal::of(&asked.request, core::iter::once(beside("to", &asked.to)));
-                let call = salted("collaboration", cx.salt, asked.request.as_bytes());
-                let asking = Asking {
-                    goal: &goal,
-                    call,
-                    tool: 0,
-                    round: None,
-                    onset: cx.onset,
-                    untold: true,
-                    mutations: cx.run.new_mutations,
-                    paused: false,
-                    prose: true,
-                };
-                let reworded = state.chain.get_or_insert_default().asks(&asking, cx)?;
-                cx.limits.reached(reworded.points, 1).then(|| told(&asked.to, reworded, cx))
+            Fact::Event(Event { body: Body::Collaboration(asked), .. }) if cx.config.collaboration.enabled => {
+                state.asks_another(asked, cx)
             }
             Fact::Step(step, result) => {
-                let call = step.call.as_ref();
                 if let Some(chain) = &mut state.chain {
                     chain.came(step, result);
                 }
-                let call = call.filter(|call| call.asks == Asks::Nothing && !call.mutates)?;
-                let own = step.facts.echo && reads_as_prose(&result.output);
-                if !own {
+                let call = step.call.as_ref().filter(|call| call.asks == Asks::Nothing && !call.mutates)?;
+                if !step.facts.echo || !reads_as_prose(&result.output) {
                     return None;
                 }
                 let goal = Goal::of(&result.output, core::iter::empty());

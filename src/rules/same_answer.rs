@@ -11,7 +11,7 @@
 use crate::codec::codec;
 use crate::model::{HaltReason, Level, Recommendation, ToolResult};
 use crate::rules::streak::{Streak, confidence};
-use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Rule, Signal, Told, View};
+use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Rule, Signal, Told, View, many};
 use crate::state::{Call, Onset, Ring, Sighting, Step};
 use crate::text::{Asks, Key, combine, enters, printable, records, salted};
 use alloc::format;
@@ -86,7 +86,7 @@ impl State {
     }
 
     fn count(&self, newest: &Seen) -> u32 {
-        u32::try_from(self.same(newest).count()).unwrap_or(u32::MAX)
+        many(self.same(newest).count())
     }
 
     /// One answer for ever new targets is what stands before all of them, not a question asked again.

@@ -1,17 +1,18 @@
-use crate::model::{Budgets, Config, Context, Counted, Error, ErrorCode, Level, Same, ToolConfig};
+use crate::model::{Budgets, Config, Context, Counted, Counter, Error, ErrorCode, Level, Same, ToolConfig};
 use crate::rules::counter::{Counters, TRAIL, means, rungs};
 use crate::rules::task_loop::{HISTORY, TaskLoop};
-use crate::rules::{Limits, RULES, Rule, index_of, phases, task_attempts as attempts};
+use crate::rules::{Limits, RULES, Rule, index_of, many, phases, task_attempts as attempts};
 use crate::state::{Graph, Ordered};
 use crate::text::{Signatures, Volatile, cost_of, millionths, nearest, sort_few};
 use alloc::{boxed::Box, format, string::String, vec::Vec};
+use core::ops::RangeInclusive;
 
 pub(crate) type Table = [Limits; RULES.len()];
 
 /// The longest passage that can be found, in ASCII.
 const LONGEST_PASSAGE: u32 = 3072;
 /// Bytes that may be allowed for all runs; the fullest run takes less than the fewest.
-const BYTES: core::ops::RangeInclusive<u64> = 1 << 20..=1 << 40;
+const BYTES: RangeInclusive<u64> = 1 << 20..=1 << 40;
 /// Tool patterns there may be.
 const TOOLS: usize = 1024;
 /// Bytes of a tool's name that patterns are compared with; what is longer is no name.
@@ -21,6 +22,8 @@ const COUNTER: &str = <Counters as Rule>::ID;
 /// Counters there may be, and bytes of the name of one.
 const COUNTERS: usize = 16;
 const COUNTER_NAME: usize = 64;
+/// What is wrong with a budget of one.
+const ENDS_AT_ONCE: &str = "1 would end the run at once, expected 0 or at least 2";
 /// Steps of the longest lap that a counter counts.
 const LAP: u32 = 10;
 
@@ -102,64 +105,18 @@ impl Settings {
     /// # Errors
     /// `invalid-config`, naming the field.
     pub(crate) fn new(config: Config) -> Result<Self, Error> {
-        let fail = |field: &str, message: &str| Err(Error::new(ErrorCode::InvalidConfig, message).at(field));
-        if !matches!(config.unattended_level, Level::Nudge | Level::Block | Level::Halt) {
-            return fail("unattendedLevel", "expected nudge, block or halt")
-                .map_err(|error: Error| error.with(config.unattended_level));
-        }
-        if !(1..=1_000_000).contains(&config.memory.max_runs) {
-            return fail("memory.maxRuns", "expected 1 to 1000000")
-                .map_err(|error: Error| error.with(config.memory.max_runs));
-        }
-        if let Some(bytes) = config.memory.max_bytes
-            && !BYTES.contains(&bytes)
-        {
-            let expected = format!("expected {} to {} bytes", BYTES.start(), BYTES.end());
-            return fail("memory.maxBytes", &expected).map_err(|error: Error| error.with(bytes));
-        }
-        if config.memory.idle_ms == 0 {
-            return fail("memory.idleMs", "expected at least 1 millisecond").map_err(|error: Error| error.with(0));
-        }
-        if config.privacy.salt.as_ref().is_some_and(|salt| !(8..=256).contains(&salt.len())) {
-            // The value is not repeated: it is a secret.
-            return fail("privacy.salt", "expected 8 to 256 bytes");
-        }
-        attempts::validate(&config.attempts)?;
-        phases::validate(&config.phases)?;
-        let history = config.failures.history;
-        if !(1..=HISTORY).contains(&history) {
-            let expected = format!("expected 1 to {HISTORY}");
-            return fail("failures.history", &expected).map_err(|error: Error| error.with(history));
-        }
-        let copies = config.conventions.stream_copies;
-        if copies == 1 || copies > 64 {
-            return fail("conventions.streamCopies", "expected 0 or 2 to 64")
-                .map_err(|error: Error| error.with(copies));
-        }
-        let passage = config.conventions.stream_passage;
-        if passage > LONGEST_PASSAGE {
-            return fail("conventions.streamPassage", &format!("expected at most {LONGEST_PASSAGE}"))
-                .map_err(|error: Error| error.with(passage));
-        }
-        counters(&config)?;
-        let token_price = token_price(&config)?;
-        let similarity = config.collaboration.similarity;
-        if !(500..1000).contains(&similarity) {
-            return fail("collaboration.similarity", "expected 500 to 999 per mille")
-                .map_err(|error: Error| error.with(similarity));
-        }
+        check(&config)?;
         let limits = limits(&config)?;
         let graph = config.graph.as_ref().map(|graph| Graph::declare(graph, ErrorCode::InvalidConfig, "graph."));
         if config.tools.len() > TOOLS {
-            let error = Error::new(ErrorCode::InvalidConfig, format!("more than {TOOLS} patterns")).at("tools");
-            return Err(error.with(config.tools.len()));
+            return Err(invalid("tools", &format!("more than {TOOLS} patterns")).with(config.tools.len()));
         }
         let mut tools = Vec::with_capacity(config.tools.len());
         for (pattern, tool) in &config.tools {
             let mut table = limits;
             apply(&mut table, tool, &format!("tools.{pattern}."))?;
             if pattern.is_empty() || pattern.len() > 256 {
-                return fail(&format!("tools.{pattern}"), "expected a pattern of 1 to 256 bytes");
+                return Err(invalid(&format!("tools.{pattern}"), "expected a pattern of 1 to 256 bytes"));
             }
             tools.push((literal_characters(pattern), pattern.clone(), tool.clone()));
         }
@@ -171,7 +128,7 @@ impl Settings {
             volatile: Volatile::compile(&config.patterns.volatile)?,
             signatures: Signatures::compile(&config.patterns.signatures)?,
             graph: graph.transpose()?,
-            token_price,
+            token_price: token_price(&config)?,
             config,
         })
     }
@@ -216,6 +173,53 @@ impl Settings {
         }
         own
     }
+}
+
+/// What is wrong with a field of the configuration.
+pub(super) fn invalid(field: &str, message: &str) -> Error {
+    Error::new(ErrorCode::InvalidConfig, message).at(field)
+}
+
+/// Refuses a figure that is out of its range.
+pub(super) fn within(field: &str, figure: u64, range: RangeInclusive<u64>, unit: &str) -> Result<(), Error> {
+    if range.contains(&figure) {
+        return Ok(());
+    }
+    Err(invalid(field, &format!("expected {} to {}{unit}", range.start(), range.end())).with(figure))
+}
+
+/// Refuses what a field cannot be, whatever the others are.
+fn check(config: &Config) -> Result<(), Error> {
+    let Config { unattended_level, memory, conventions, .. } = config;
+    if !matches!(unattended_level, Level::Nudge | Level::Block | Level::Halt) {
+        return Err(invalid("unattendedLevel", "expected nudge, block or halt").with(unattended_level));
+    }
+    within("memory.maxRuns", memory.max_runs.into(), 1..=1_000_000, "")?;
+    if let Some(bytes) = memory.max_bytes {
+        within("memory.maxBytes", bytes, BYTES, " bytes")?;
+    }
+    if memory.idle_ms == 0 {
+        return Err(invalid("memory.idleMs", "expected at least 1 millisecond").with(0));
+    }
+    if config.privacy.salt.as_ref().is_some_and(|salt| !(8..=256).contains(&salt.len())) {
+        // The value is not repeated: it is a secret.
+        return Err(invalid("privacy.salt", "expected 8 to 256 bytes"));
+    }
+    attempts::validate(&config.attempts)?;
+    phases::validate(&config.phases)?;
+    within("failures.history", config.failures.history.into(), 1..=HISTORY.into(), "")?;
+    let copies = conventions.stream_copies;
+    if copies == 1 || copies > 64 {
+        return Err(invalid("conventions.streamCopies", "expected 0 or 2 to 64").with(copies));
+    }
+    let passage = conventions.stream_passage;
+    if passage > LONGEST_PASSAGE {
+        let message = format!("expected at most {LONGEST_PASSAGE}");
+        return Err(invalid("conventions.streamPassage", &message).with(passage));
+    }
+    counters(config)?;
+    token_price(config)?;
+    within("collaboration.similarity", config.collaboration.similarity.into(), 500..=999, " per mille")
 }
 
 /// Rules that an order raises the thresholds of: by how much for each time that something is to be done again, and for
@@ -287,10 +291,7 @@ fn token_price(config: &Config) -> Result<Option<u64>, Error> {
     let plain = price.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     match millionths(price).filter(|_| plain && price.len() <= 20) {
         Some(price) => Ok(Some(price)),
-        None => {
-            let error = Error::new(ErrorCode::InvalidConfig, "expected a decimal such as \"2.50\"");
-            Err(error.at("prices.millionTokens").with(price))
-        }
+        None => Err(invalid("prices.millionTokens", "expected a decimal such as \"2.50\"").with(price)),
     }
 }
 
@@ -298,64 +299,63 @@ fn token_price(config: &Config) -> Result<Option<u64>, Error> {
 fn counters(config: &Config) -> Result<(), Error> {
     let counters = &config.conventions.counters;
     if counters.len() > COUNTERS {
-        let error = Error::new(ErrorCode::InvalidConfig, format!("more than {COUNTERS}")).at("conventions.counters");
-        return Err(error.with(counters.len()));
+        return Err(invalid("conventions.counters", &format!("more than {COUNTERS}")).with(counters.len()));
     }
-    for (name, counter) in counters {
-        let fail = |field: &str, message: &str| {
-            let dot = if field.is_empty() { "" } else { "." };
-            let place = format!("conventions.counters.{name}{dot}{field}");
-            Err(Error::new(ErrorCode::InvalidConfig, message).at(place))
-        };
+    for (name, own) in counters {
+        let path = format!("conventions.counters.{name}");
         if name.is_empty() || name.len() > COUNTER_NAME {
-            return fail("", &format!("expected a name of 1 to {COUNTER_NAME} bytes"));
+            return Err(invalid(&path, &format!("expected a name of 1 to {COUNTER_NAME} bytes")));
         }
-        let before = matches!(counter.of, Counted::Calls | Counted::Rounds);
-        let messages = counter.of == Counted::Messages;
-        for same in counter.same.iter().flatten() {
-            let outcome = matches!(same, Same::Output | Same::MaskedOutput | Same::ExitCode);
-            if outcome && before {
-                return fail("same", "a call that has just been made has no outcome: count results");
+        counter(own, &path)?;
+    }
+    Ok(())
+}
+
+fn counter(counter: &Counter, path: &str) -> Result<(), Error> {
+    let wrong = |field: &str, message: &str| invalid(&format!("{path}.{field}"), message);
+    let before = matches!(counter.of, Counted::Calls | Counted::Rounds);
+    let messages = counter.of == Counted::Messages;
+    for same in counter.same.iter().flatten() {
+        let outcome = matches!(same, Same::Output | Same::MaskedOutput | Same::ExitCode);
+        if outcome && before {
+            return Err(wrong("same", "a call that has just been made has no outcome: count results"));
+        }
+        if messages != (*same == Same::Text) {
+            return Err(wrong("same", if messages { "a message has a text alone" } else { "calls have no text" }));
+        }
+    }
+    if counter.ahead && (before || messages) {
+        return Err(wrong("ahead", "counts what came of calls: results, failures, errors or unknown-tools"));
+    }
+    if counter.lap != 0 && !(2..=LAP).contains(&counter.lap) {
+        return Err(wrong("lap", &format!("expected 0 or 2 to {LAP}")).with(counter.lap));
+    }
+    let rounds = counter.by_round || counter.of == Counted::Rounds;
+    let ways = [counter.lap != 0, counter.window != 0, rounds];
+    if ways.into_iter().filter(|way| *way).count() > 1 {
+        return Err(invalid(path, "give one of lap, window and rounds"));
+    }
+    if counter.window as usize > TRAIL {
+        return Err(wrong("window", &format!("expected at most {TRAIL}")).with(counter.window));
+    }
+    let held = if counter.window == 0 { many(TRAIL) } else { counter.window };
+    let reach = held / counter.lap.max(1) + u32::from(counter.ahead);
+    let mut weaker: Option<(Level, u32)> = None;
+    for (level, threshold) in rungs(counter) {
+        let message = match weaker {
+            _ if threshold == 1 => "1 would fire on the first occurrence, expected 0 or at least 2".into(),
+            _ if threshold > reach => format!("can never be reached: at most {reach} add up"),
+            Some((below, value)) if threshold <= value => format!("must be above {} ({value})", below.name()),
+            _ => {
+                weaker = Some((level, threshold));
+                continue;
             }
-            if messages != (*same == Same::Text) {
-                return fail("same", if messages { "a message has a text alone" } else { "calls have no text" });
-            }
-        }
-        if counter.ahead && (before || messages) {
-            return fail("ahead", "counts what came of calls: results, failures, errors or unknown-tools");
-        }
-        if counter.lap != 0 && !(2..=LAP).contains(&counter.lap) {
-            return fail("lap", &format!("expected 0 or 2 to {LAP}")).map_err(|error: Error| error.with(counter.lap));
-        }
-        let rounds = counter.by_round || counter.of == Counted::Rounds;
-        let ways = [counter.lap != 0, counter.window != 0, rounds];
-        if ways.into_iter().filter(|way| *way).count() > 1 {
-            return fail("", "give one of lap, window and rounds");
-        }
-        if counter.window as usize > TRAIL {
-            let error = fail("window", &format!("expected at most {TRAIL}"));
-            return error.map_err(|error: Error| error.with(counter.window));
-        }
-        let trail = u32::try_from(TRAIL).unwrap_or(u32::MAX);
-        let held = if counter.window == 0 { trail } else { counter.window };
-        let reach = held / counter.lap.max(1) + u32::from(counter.ahead);
-        let mut weaker: Option<(Level, u32)> = None;
-        for (level, threshold) in rungs(counter) {
-            let message = match weaker {
-                _ if threshold == 1 => "1 would fire on the first occurrence, expected 0 or at least 2".into(),
-                _ if threshold > reach => format!("can never be reached: at most {reach} add up"),
-                Some((below, value)) if threshold <= value => format!("must be above {} ({value})", below.name()),
-                _ => {
-                    weaker = Some((level, threshold));
-                    continue;
-                }
-            };
-            return fail(level.name(), &message).map_err(|error: Error| error.with(threshold));
-        }
-        for (field, patterns) in [("tools", &counter.tools), ("except", &counter.except)] {
-            if patterns.iter().any(|pattern| pattern.is_empty() || pattern.len() > 256) {
-                return fail(field, "expected patterns of 1 to 256 bytes");
-            }
+        };
+        return Err(wrong(level.name(), &message).with(threshold));
+    }
+    for (field, patterns) in [("tools", &counter.tools), ("except", &counter.except)] {
+        if patterns.iter().any(|pattern| pattern.is_empty() || pattern.len() > 256) {
+            return Err(wrong(field, "expected patterns of 1 to 256 bytes"));
         }
     }
     Ok(())
@@ -364,8 +364,7 @@ fn counters(config: &Config) -> Result<(), Error> {
 /// The document's name for the gate of the rule `task-loop`.
 fn gate_threshold(table: &mut Table, config: &Config) -> Result<(), Error> {
     let Some(threshold) = config.failures.gate_threshold else { return Ok(()) };
-    let fail =
-        |message: &str| Err(Error::new(ErrorCode::InvalidConfig, message).at("failures.gateThreshold").with(threshold));
+    let fail = |message: &str| Err(invalid("failures.gateThreshold", message).with(threshold));
     if threshold < 2 {
         return fail("expected at least 2");
     }
@@ -392,19 +391,16 @@ fn budgets(table: &mut Table, budgets: &Budgets) -> Result<(), Error> {
     ];
     for (field, budget) in counts {
         if budget == Some(1) {
-            let error = Error::new(ErrorCode::InvalidConfig, "1 would end the run at once, expected 0 or at least 2");
-            return Err(error.at(field).with(1));
+            return Err(invalid(field, ENDS_AT_ONCE).with(1));
         }
     }
     for (limits, rule) in table.iter_mut().zip(RULES) {
         let Some(budget) = rule.budget else { continue };
         let amount = (budget.of)(budgets);
-        let fail = |message: &str| {
-            Err(Error::new(ErrorCode::InvalidConfig, message).at(format!("budgets.{}", budget.field)).with(amount))
-        };
+        let fail = |message: &str| Err(invalid(&format!("budgets.{}", budget.field), message).with(amount));
         match u32::try_from(amount) {
             Ok(0) => {}
-            Ok(1) => return fail("1 would end the run at once, expected 0 or at least 2"),
+            Ok(1) => return fail(ENDS_AT_ONCE),
             Ok(amount) => limits.halt = amount,
             Err(_) => return fail("expected at most 4294967295 (49 days)"),
         }
@@ -423,20 +419,18 @@ fn apply(table: &mut Table, tool: &ToolConfig, path: &str) -> Result<(), Error> 
                     "has no effect: {} does not look at the calls of single tools, set it under rules",
                     rule.id
                 );
-                return Err(Error::new(ErrorCode::InvalidConfig, message).at(format!("{path}rules.{}", rule.id)));
+                return Err(invalid(&format!("{path}rules.{}", rule.id), &message));
             }
             if user.window.is_some() {
-                let error =
-                    Error::new(ErrorCode::InvalidConfig, "a window belongs to the whole run, set it under rules");
-                return Err(error.at(format!("{path}rules.{}.window", rule.id)));
+                let field = format!("{path}rules.{}.window", rule.id);
+                return Err(invalid(&field, "a window belongs to the whole run, set it under rules"));
             }
             *limits = limits.overridden(user);
             limits.validate(rule, user, &format!("{path}rules.{}", rule.id))?;
         }
     }
     if !tool.ignore_args.is_empty() && !tool.identity_args.is_empty() {
-        let error = Error::new(ErrorCode::InvalidConfig, "contradicts identityArgs: give one of the two");
-        return Err(error.at(format!("{path}ignoreArgs")));
+        return Err(invalid(&format!("{path}ignoreArgs"), "contradicts identityArgs: give one of the two"));
     }
     Ok(())
 }
@@ -449,7 +443,7 @@ fn known(id: &str, path: &str) -> Result<(), Error> {
         Some(meant) => format!("unknown rule, did you mean {meant}?"),
         None => format!("unknown rule, and none of the {} has a name like it", RULES.len()),
     };
-    Err(Error::new(ErrorCode::InvalidConfig, message).at(format!("{path}{id}")))
+    Err(invalid(&format!("{path}{id}"), &message))
 }
 
 fn literal_characters(pattern: &str) -> usize {

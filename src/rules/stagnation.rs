@@ -52,11 +52,25 @@ pub(crate) struct Stagnation;
 struct Beside {
     /// The call before was of its kind: it may be the next of a list.
     listed: bool,
+    /// The user has spoken straight after the answer before.
+    heard: bool,
     /// Time may have passed for it.
     waits: bool,
     /// Changes made until now, and whether one was since the step before.
     changes: u32,
     changed: bool,
+}
+
+impl Beside {
+    /// It comes right after another of its kind.
+    const fn right_after(self) -> bool {
+        self.listed && !self.heard
+    }
+
+    /// The user goes from one thing to the other.
+    const fn ordered(self) -> bool {
+        self.heard && !self.listed
+    }
 }
 
 /// What is said of one way to get nowhere.
@@ -118,10 +132,9 @@ impl State {
         self.spoke = false;
         let heard = core::mem::take(&mut self.heard);
         let listed = own.follows(step);
-        let before = own.kinds.changes;
-        let (came, waits) = own.kinds.took(step, call, result, (listed, heard), cx.salt);
-        let changes = own.kinds.changes;
-        let beside = Beside { listed, waits, changes, changed: changes != before };
+        let beside = own.kinds.beside(step, call, listed, heard);
+        let Beside { changes, waits, .. } = beside;
+        let came = own.kinds.took(step, call, result, beside, cx.salt);
         let back = own.trouble.took(step, call, result, beside, cx.salt);
         let thing = own.things.took(step, call, || {
             let (trouble, length) = (trouble(step, result, cx.salt), result.output.len());

@@ -224,7 +224,7 @@ impl Talk {
         // Acknowledgements, and another look where somebody waits, say nothing new in other figures.
         let again = call.is_some_and(|call| self.custody.looks_again(call.key));
         let waits = hands_over || again || self.answered.again().times > 0;
-        let known = waits && !in_vain && self.is_known(output);
+        let known = waits && !in_vain && !self.words.learn_all(plain_words(output));
         // Who looks again at what is not there has done nothing.
         if changed || !again || !(in_vain || known) {
             self.chat = None;
@@ -253,30 +253,13 @@ impl Talk {
                 // What came of what the user has asked for is told, however it came out.
                 self.since = Some(0);
             }
-            if !step.facts.failed && self.counts_anew(output) {
+            // A text without words may tell a figure that was not told before.
+            if !step.facts.failed && self.words.learn_all(figures(output).map(|(figure, _)| figure)) {
                 self.messages.clear();
                 self.since = Some(0);
             }
             self.messages.iter_mut().for_each(|said| said.points /= 2);
         }
-    }
-
-    /// Whether a text without words tells a figure that was not told before.
-    fn counts_anew(&mut self, text: &str) -> bool {
-        let mut anew = false;
-        for (figure, _) in figures(text) {
-            anew |= self.words.learn(figure);
-        }
-        anew
-    }
-
-    /// Whether all words without figures are known.
-    fn is_known(&mut self, text: &str) -> bool {
-        let mut known = true;
-        for word in plain_words(text) {
-            known &= !self.words.learn(word);
-        }
-        known
     }
 
     /// Work is handed to somebody.

@@ -45,7 +45,12 @@ impl Streak {
     }
 }
 
-/// Confidence in per mille: `first` at one occurrence, `step` more with each further one, never certain.
+/// Confidence in per mille: so much at none, so much more with each, and up to how many.
+pub(super) fn sure((none, each, most): (u32, u32, u32), count: u32) -> u16 {
+    u16::try_from(none.saturating_add(each.saturating_mul(count.min(most)))).unwrap_or(1000)
+}
+
+/// The same where it is `first` at one and `step` more with each further one, never certain.
 pub(super) fn confidence(first: u32, step: u32, count: u32) -> u16 {
     u16::try_from(first.saturating_add(step.saturating_mul(count.saturating_sub(1)))).unwrap_or(980).min(980)
 }

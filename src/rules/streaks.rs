@@ -14,7 +14,7 @@ pub(crate) use turns::{BlankTurns, CompactionLoop, HookLoop};
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
-use crate::rules::streak::Streak;
+use crate::rules::streak::{Streak, sure};
 use crate::rules::{Budget, Cx, Fact, Facts, Limits, Outlook, Signal, Told, View, only_told};
 use crate::state::{Onset, Ring, Sighting};
 use crate::text::{Key, mark};
@@ -37,7 +37,7 @@ pub(super) struct Row {
     /// Only streaks of different parts are evidence: of several classes, by several calls.
     pub(super) mixed: bool,
     pub(super) kind: &'static str,
-    /// Confidence in per mille: at none, more with each, and up to how many; never certain where it grows.
+    /// Confidence, as [`sure`] has it; never certain where it grows.
     pub(super) sure: (u32, u32, u32),
     pub(super) instead: &'static str,
     pub(super) recommendation: Recommendation,
@@ -188,12 +188,7 @@ impl Entry {
 impl Row {
     pub(super) fn observe<'f>(&self, streaks: &mut Streaks, fact: &'f Fact<'f>, cx: &Cx<'_>) -> Option<Signal> {
         let one = (self.see)(streaks, fact, cx)?;
-        // Mostly it is the latest one that goes on or begins anew, and then nothing is moved.
-        if !streaks.last().is_some_and(|last| one.is_of(last)) {
-            let known = streaks.take(|entry| one.is_of(entry));
-            streaks.push(known.unwrap_or_else(|| one.begins()), self.kept);
-        }
-        let entry = streaks.iter_mut().next_back()?;
+        let entry = streaks.renew(self.kept, |entry| one.is_of(entry), || one.begins())?;
         if one.anew || entry.what != one.what {
             *entry = one.begins();
         }
@@ -214,13 +209,11 @@ impl Row {
             return None;
         }
         let words = (self.tell)(entry, one, count, cx);
-        let (first, step, most) = self.sure;
-        let sure = first.saturating_add(step.saturating_mul(count.min(most)));
         let mut signal = entry.streak.signal(Told {
             kind: self.kind,
             identity: words.identity,
             count,
-            confidence: u16::try_from(sure).unwrap_or(1000).min(if step == 0 { 1000 } else { 980 }),
+            confidence: sure(self.sure, count).min(if self.sure.1 == 0 { 1000 } else { 980 }),
             signature: words.signature,
             message: words.message,
             instead: self.instead,

@@ -7,6 +7,7 @@
 //! of them.
 
 use crate::model::{HaltReason, Recommendation};
+use crate::rules::streak::sure;
 use crate::rules::streams::{Listener, Streams, WHOLE, channel_words};
 use crate::rules::{Cx, Extra, Fact, Facts, Limits, Rule, Signal, Told};
 use crate::state::Sighting;
@@ -66,7 +67,7 @@ impl Rule for StreamNovelty {
             kind,
             identity,
             count: drift.points,
-            confidence: u16::try_from(700 + drift.points.min(40) * 5).unwrap_or(1000),
+            confidence: sure((700, 5, 40), drift.points),
             signature: cx.named(channel, '%', began),
             message,
             instead: if drift.rows > 0 {

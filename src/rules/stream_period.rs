@@ -6,6 +6,7 @@
 //! is still streaming; how much is enough was measured on long honest messages.
 
 use crate::model::{Conventions, HaltReason, Level, Recommendation};
+use crate::rules::streak::sure;
 use crate::rules::streams::{Listener, Streams, WHOLE, channel_words};
 use crate::rules::{Cx, Extra, Fact, Facts, Limits, Outlook, Rule, Signal, Told, View, rungs};
 use crate::state::Sighting;
@@ -123,7 +124,7 @@ impl Rule for StreamPeriod {
                 kind: "exact-period",
                 identity: combine("stream-period", &[found.unit, heard.agent]),
                 count,
-                confidence: u16::try_from(800 + copies.min(19) * 10).unwrap_or(1000),
+                confidence: sure((800, 10, 19), copies),
                 signature: cx.named(channel, '~', unit),
                 message,
                 instead: "Cut the text where it starts to repeat, and go on with what has not been said yet.",

@@ -128,15 +128,10 @@ impl<L: Listener> Streams<L> {
         None
     }
 
-    /// The stream that goes on here, now the latest; one that is over begins anew. Mostly it was the latest before, and
-    /// then nothing is moved.
+    /// The stream that goes on here, now the latest; one that is over begins anew.
     fn listening(&mut self, agent: Key, channel: Channel, onset: Onset) -> Option<&mut Stream<L>> {
         let fresh = || Stream { agent, channel, onset, ended: false, listener: L::default() };
-        if !self.open.last().is_some_and(|stream| stream.agent == agent && stream.channel == channel) {
-            let stream = self.take(agent, channel).unwrap_or_else(fresh);
-            self.open.push(stream, STREAMS);
-        }
-        let stream = self.open.iter_mut().next_back()?;
+        let stream = self.open.renew(STREAMS, |stream| stream.agent == agent && stream.channel == channel, fresh)?;
         if stream.ended {
             *stream = fresh();
         }

@@ -15,10 +15,11 @@
 
 use crate::codec::codec;
 use crate::model::{
-    Attempt, AttemptEvidence, AttemptStanding, AttemptStatus, Attempts, AttemptsPreset, Body, Config, Error, ErrorCode,
-    Event, HaltReason, Level, Recommendation, Record, Recovery, RecoveryTopic,
+    Attempt, AttemptEvidence, AttemptStanding, AttemptStatus, Attempts, AttemptsPreset, Body, Config, Error, Event,
+    HaltReason, Level, Recommendation, Record, Recovery, RecoveryTopic,
 };
-use crate::rules::{Cx, Fact, Facts, Limits, More, Rule, Signal, TASK_NAME, TASKS, Told, task_name};
+use crate::rules::settings::{invalid, within};
+use crate::rules::{Cx, Fact, Facts, Limits, More, Rule, Signal, TASK_NAME, TASKS, Told, many, task_name};
 use crate::state::{Flow, KEY_BYTES, Onset, Ring, Sighting, Whose};
 use crate::text::{Key, combine, key, printable, salted, sorted};
 use alloc::{collections::BTreeMap, format, string::String, string::ToString, vec, vec::Vec};
@@ -32,6 +33,8 @@ const SHOWN: usize = 3;
 /// Blockers named in a recovery, and characters of each.
 const BLOCKERS: usize = 16;
 const BLOCKER: usize = 80;
+/// What the host can do about every loop, before anything else.
+const ENTER: &str = "put the recovery entry into the context";
 /// Characters of the blockers of an attempt, and of its session, that are kept for a report.
 const NAMED: usize = 240;
 const SESSION: usize = 64;
@@ -183,17 +186,13 @@ impl Policy {
 /// `invalid-config`, naming the field.
 pub(super) fn validate(config: &Attempts) -> Result<(), Error> {
     let policy = Policy::of(config);
-    let fail =
-        |field: &str, message: String| Error::new(ErrorCode::InvalidConfig, message).at(format!("attempts.{field}"));
-    if !(2..=MOST).contains(&policy.max_attempts) {
-        return Err(fail("maxAttempts", format!("expected 2 to {MOST}")).with(policy.max_attempts));
-    }
+    within("attempts.maxAttempts", policy.max_attempts.into(), 2..=MOST.into(), "")?;
     if policy.force_next < policy.max_attempts {
         let message = format!("must not be below maxAttempts ({}), which finds the loop", policy.max_attempts);
-        return Err(fail("maxAttemptsBeforeForceNext", message).with(policy.force_next));
+        return Err(invalid("attempts.maxAttemptsBeforeForceNext", &message).with(policy.force_next));
     }
     if policy.window_ms == 0 {
-        return Err(fail("attemptWindowMs", "expected at least 1 millisecond".into()).with(0));
+        return Err(invalid("attempts.attemptWindowMs", "expected at least 1 millisecond").with(0));
     }
     Ok(())
 }
@@ -264,7 +263,7 @@ impl Task {
             onset: cx.onset,
             session: attempt.session.as_deref().map(|session| printable(session, SESSION).into_owned()),
             named,
-            more: u32::try_from(more).unwrap_or(u32::MAX),
+            more: many(more),
         };
         self.authority = self.authority.map(|attempts| attempts.saturating_add(1));
         self.recent.push(seen, policy.max_attempts.max(SHOWN as u32) as usize);
@@ -297,98 +296,92 @@ impl Task {
 
     /// What to do about a loop, and what to remember of it.
     fn recover(&mut self, kind: Kind, policy: Policy, attempts: u32, blockers: &[String]) -> Recovered {
-        // The texts are the document's, word for word, wherever it gives one.
-        let name = if self.name.is_empty() { "(unnamed)" } else { &self.name };
-        let named = named(blockers);
-        match kind {
-            Kind::CompletedTaskRevisit => {
-                self.forced = true;
-                Recovered {
-                    recommendation: Recommendation::ForceNext,
-                    topic: RecoveryTopic::LoopRecovery,
-                    text: format!(
-                        "LOOP DETECTED: Task {name} completed after {attempts} attempts.\n\
-                         DO NOT revisit this task. SELECT NEXT TASK from roadmap using plan_next()."
-                    ),
-                    what: format!("The task {name} was attempted {attempts} times although it is done."),
-                    instead: "Select the next task of the plan.",
-                    actions: &[
-                        "put the recovery entry into the context",
-                        "mark the task as done",
-                        "select the next task",
-                    ],
-                }
-            }
-            Kind::NoProgressRepeat if attempts >= policy.force_next => {
-                self.forced = true;
-                Recovered {
-                    recommendation: Recommendation::ForceNext,
-                    topic: RecoveryTopic::LoopRecovery,
-                    text: format!(
-                        "LOOP DETECTED: Task {name} made no progress in {attempts} attempts.\n\
-                         DO NOT revisit this task. SELECT NEXT TASK from roadmap using plan_next()."
-                    ),
-                    what: format!("{attempts} attempts at the task {name} ended with the same work done."),
-                    instead: "Set this task aside and select the next one of the plan.",
-                    actions: &["put the recovery entry into the context", "set the task aside", "select the next task"],
-                }
-            }
-            Kind::NoProgressRepeat => Recovered {
-                recommendation: Recommendation::ChangeApproach,
-                topic: RecoveryTopic::LoopRecovery,
-                text: format!(
-                    "LOOP DETECTED: Task {name} made no progress in {attempts} attempts.\n\
-                     CHANGE APPROACH before the next attempt: each one ended with the same work done."
-                ),
-                what: format!("{attempts} attempts at the task {name} ended with the same work done."),
-                instead: "Name the step at which every attempt ended, and take another way to it.",
-                actions: &["put the recovery entry into the context", "plan the task anew"],
-            },
+        let recommendation = match kind {
+            Kind::CompletedTaskRevisit => Recommendation::ForceNext,
+            Kind::NoProgressRepeat if attempts >= policy.force_next => Recommendation::ForceNext,
+            Kind::NoProgressRepeat => Recommendation::ChangeApproach,
             Kind::BlockedTaskSpin if policy.auto_unblock && self.authority.is_none() => {
-                let text = format!(
-                    "UNBLOCK AUTHORITY GRANTED: Task {name} blocked by [{named}] after {attempts} attempts.\n\n\
-                     You have FULL AUTHORITY to:\n\
-                     1. Remove or work around these blockers\n\
-                     2. Make necessary architectural changes\n\
-                     3. Skip unavailable dependencies temporarily\n\
-                     4. Create stub implementations if needed\n\
-                     5. Document blockers as technical debt for later\n\n\
-                     COMPLETE the task by any means necessary, then mark it done and move on."
-                );
-                let what = format!("{attempts} attempts at the task {name} ended at the same blockers.");
-                self.authority = Some(0);
-                Recovered {
-                    recommendation: Recommendation::UnblockAuthority,
-                    topic: RecoveryTopic::UnblockAuthority,
-                    text,
-                    what,
-                    instead: "Work around the blockers of this task, and document what was left out.",
-                    actions: &["put the recovery entry into the context", "allow the agent to remove these blockers"],
-                }
+                Recommendation::UnblockAuthority
             }
-            Kind::BlockedTaskSpin => {
+            Kind::BlockedTaskSpin => Recommendation::Escalate,
+        };
+        let text = self.recovery(kind, recommendation, attempts, blockers);
+        match recommendation {
+            Recommendation::ForceNext => self.forced = true,
+            Recommendation::UnblockAuthority => self.authority = Some(0),
+            _ => {}
+        }
+        let name = self.shown_name();
+        let what = match kind {
+            Kind::CompletedTaskRevisit => {
+                format!("The task {name} was attempted {attempts} times although it is done.")
+            }
+            Kind::NoProgressRepeat => format!("{attempts} attempts at the task {name} ended with the same work done."),
+            Kind::BlockedTaskSpin => format!("{attempts} attempts at the task {name} ended at the same blockers."),
+        };
+        let (instead, actions): (_, &[_]) = match (kind, recommendation) {
+            (Kind::CompletedTaskRevisit, _) => {
+                ("Select the next task of the plan.", &["mark the task as done", "select the next task"])
+            }
+            (Kind::NoProgressRepeat, Recommendation::ForceNext) => (
+                "Set this task aside and select the next one of the plan.",
+                &["set the task aside", "select the next task"],
+            ),
+            (Kind::NoProgressRepeat, _) => {
+                ("Name the step at which every attempt ended, and take another way to it.", &["plan the task anew"])
+            }
+            (Kind::BlockedTaskSpin, Recommendation::UnblockAuthority) => (
+                "Work around the blockers of this task, and document what was left out.",
+                &["allow the agent to remove these blockers"],
+            ),
+            (Kind::BlockedTaskSpin, _) => (
+                "Work on another task until a human has removed the blockers.",
+                &["mark the task as blocked", "let a human remove the blockers"],
+            ),
+        };
+        Recovered { recommendation, text, what, instead, actions }
+    }
+
+    /// The entry for the context: word for word the document's, wherever it gives one.
+    fn recovery(&self, kind: Kind, recommendation: Recommendation, attempts: u32, blockers: &[String]) -> String {
+        let name = self.shown_name();
+        match recommendation {
+            Recommendation::UnblockAuthority => format!(
+                "UNBLOCK AUTHORITY GRANTED: Task {name} blocked by [{}] after {attempts} attempts.\n\n\
+                 You have FULL AUTHORITY to:\n\
+                 1. Remove or work around these blockers\n\
+                 2. Make necessary architectural changes\n\
+                 3. Skip unavailable dependencies temporarily\n\
+                 4. Create stub implementations if needed\n\
+                 5. Document blockers as technical debt for later\n\n\
+                 COMPLETE the task by any means necessary, then mark it done and move on.",
+                named(blockers),
+            ),
+            Recommendation::Escalate => {
                 let reason = if self.authority.is_some() {
                     "No progress despite unblock authority."
                 } else {
                     "Blocked and not allowed to unblock itself."
                 };
-                Recovered {
-                    recommendation: Recommendation::Escalate,
-                    topic: RecoveryTopic::LoopEscalation,
-                    text: format!(
-                        "ESCALATION: Loop detected on task {name} after {attempts} attempts.\n\
-                         Human intervention required.\nReason: {reason}"
-                    ),
-                    what: format!("{attempts} attempts at the task {name} ended at the same blockers."),
-                    instead: "Work on another task until a human has removed the blockers.",
-                    actions: &[
-                        "put the recovery entry into the context",
-                        "mark the task as blocked",
-                        "let a human remove the blockers",
-                    ],
-                }
+                format!(
+                    "ESCALATION: Loop detected on task {name} after {attempts} attempts.\n\
+                     Human intervention required.\nReason: {reason}"
+                )
+            }
+            _ => {
+                let came = if kind == Kind::CompletedTaskRevisit { "completed after" } else { "made no progress in" };
+                let next = if recommendation == Recommendation::ForceNext {
+                    "DO NOT revisit this task. SELECT NEXT TASK from roadmap using plan_next()."
+                } else {
+                    "CHANGE APPROACH before the next attempt: each one ended with the same work done."
+                };
+                format!("LOOP DETECTED: Task {name} {came} {attempts} attempts.\n{next}")
             }
         }
+    }
+
+    fn shown_name(&self) -> &str {
+        if self.name.is_empty() { "(unnamed)" } else { &self.name }
     }
 }
 
@@ -404,19 +397,24 @@ const fn logged(recommendation: Recommendation) -> &'static str {
 
 struct Recovered {
     recommendation: Recommendation,
-    topic: RecoveryTopic,
     text: String,
     what: String,
     instead: &'static str,
+    /// Beside [`ENTER`].
     actions: &'static [&'static str],
 }
 
 impl Recovered {
-    const fn level(&self) -> Level {
-        match self.topic {
-            RecoveryTopic::LoopEscalation => Level::Gate,
-            RecoveryTopic::LoopRecovery | RecoveryTopic::UnblockAuthority => Level::Block,
+    const fn topic(&self) -> RecoveryTopic {
+        match self.recommendation {
+            Recommendation::UnblockAuthority => RecoveryTopic::UnblockAuthority,
+            Recommendation::Escalate => RecoveryTopic::LoopEscalation,
+            _ => RecoveryTopic::LoopRecovery,
         }
+    }
+
+    const fn level(&self) -> Level {
+        if matches!(self.recommendation, Recommendation::Escalate) { Level::Gate } else { Level::Block }
     }
 }
 
@@ -506,20 +504,15 @@ impl Rule for TaskAttempts {
         let Fact::Event(event) = fact else { return None };
         let Body::Attempt(attempt) = &event.body else { return None };
         let policy = Policy::of(&cx.config.attempts);
-        let known = state.tasks.take(|task| task.key == cx.task);
-        if known.is_none() {
+        let is_it = |task: &Task| task.key == cx.task;
+        if !state.tasks.iter().any(is_it) {
             state.tasks.iter_mut().filter(|task| task.forced && task.agent == cx.agent).for_each(Task::clear);
         }
-        let mut task = known.unwrap_or_else(|| Task {
-            key: cx.task,
-            name: task_name(event.context.task.as_deref().unwrap_or_default()),
-            ..Task::default()
-        });
+        let name = || task_name(event.context.task.as_deref().unwrap_or_default());
+        let task = state.tasks.renew(TASKS, is_it, || Task { key: cx.task, name: name(), ..Task::default() })?;
         task.agent = cx.agent;
         task.add(attempt, policy, cx, event.context.at);
-        let signal = signal(&mut task, attempt, policy, cx, event);
-        state.tasks.push(task, TASKS);
-        signal
+        signal(task, attempt, policy, cx, event)
     }
 
     fn drop_tasks(state: &mut State, gone: &dyn Fn(Key) -> bool) {
@@ -574,22 +567,21 @@ fn signal(task: &mut Task, attempt: &Attempt, policy: Policy, cx: &Cx<'_>, event
     let sightings = shown_attempts.map(|seen| seen.sighting).collect();
     let (blockers, _) = shown(&attempt.blockers);
     let recovered = task.recover(kind, policy, attempts, &attempt.blockers);
-    let name = &task.name;
-    let message = detected(kind, name, attempts, recovered.recommendation);
     task.told = Some((kind, attempts, recovered.recommendation));
     let name = &task.name;
+    let message = detected(kind, name, attempts, recovered.recommendation);
     let records = records(task, event, kind, attempts, &recovered, &message);
     Some(Signal {
         ask: Some(recovered.level()),
         extra: More {
             records,
             recovery: Some(Recovery {
-                topic: recovered.topic,
+                topic: recovered.topic(),
                 text: recovered.text,
                 task: event.context.task.clone(),
                 blockers,
             }),
-            actions: recovered.actions.iter().map(ToString::to_string).collect(),
+            actions: [ENTER].iter().chain(recovered.actions).map(ToString::to_string).collect(),
             ..More::default()
         }
         .into(),

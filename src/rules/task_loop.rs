@@ -20,9 +20,9 @@ use self::tracker::{Counter, Judged, Tracker};
 use crate::codec::codec;
 use crate::model::{Body, Counting, Evaluation, EvaluationVerdict, Event, HaltReason, Level, Recommendation, Record};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, More, Rule, Signal, TASKS, Told};
-use crate::state::{Flow, Ring, Sighting, Whose};
+use crate::state::{Flow, Onset, Ring, Sighting, Whose};
 use crate::text::{FailureFacts, Key, combine, failure_name, printable};
-use alloc::{format, string::String, string::ToString, vec::Vec};
+use alloc::{format, string::String, string::ToString, vec, vec::Vec};
 
 pub(crate) use self::requests::mismatch;
 pub(crate) use self::tracker::{Asked, HISTORY, Reading, WHICH, against, marked};
@@ -85,6 +85,19 @@ enum Cause {
     },
 }
 
+/// One more loop of a task, and all that a record and a finding tell about it.
+struct Loop<'a> {
+    /// The task whose counter counts.
+    root: Key,
+    add: u32,
+    onset: Onset,
+    cause: Cause,
+    signature: &'a str,
+    agent: Option<&'a str>,
+    /// As in [`Extra`].
+    counted: bool,
+}
+
 impl State {
     /// The task whose counter counts for a task.
     fn root(&self, task: Key) -> Key {
@@ -117,23 +130,24 @@ impl State {
         {
             self.tasks.push(whole, TASKS);
         }
-        let known = self.tasks.take(|tracker| tracker.task == cx.task);
-        let mut tracker = known.unwrap_or_else(|| Tracker::new(cx.task));
-        tracker.at = cx.run.now;
-        tracker.parent = cx.parent_task.filter(|parent| *parent != cx.task).or(tracker.parent);
-        self.tasks.push(tracker, TASKS);
+        let new = || Tracker::new(cx.task);
+        if let Some(tracker) = self.tasks.renew(TASKS, |tracker| tracker.task == cx.task, new) {
+            tracker.at = cx.run.now;
+            tracker.parent = cx.parent_task.filter(|parent| *parent != cx.task).or(tracker.parent);
+        }
         let root = self.root(cx.task);
-        let mut counter = self.counters.take(|counter| counter.task == root).unwrap_or_else(|| {
+        let new = || {
             self.totals.tasks = self.totals.tasks.saturating_add(1);
             Counter::new(root)
-        });
-        counter.at = cx.run.now;
-        if counter.name.is_none() {
-            let name = if root == cx.task { &event.context.task } else { &event.context.parent_task };
-            let own = root == cx.task || Some(root) == cx.parent_task;
-            counter.name = name.as_ref().filter(|_| own).map(|name| name.chars().take(tracker::NAME).collect());
+        };
+        if let Some(counter) = self.counters.renew(TASKS, |counter| counter.task == root, new) {
+            counter.at = cx.run.now;
+            if counter.name.is_none() {
+                let name = if root == cx.task { &event.context.task } else { &event.context.parent_task };
+                let own = root == cx.task || Some(root) == cx.parent_task;
+                counter.name = name.as_ref().filter(|_| own).map(|name| name.chars().take(tracker::NAME).collect());
+            }
         }
-        self.counters.push(counter, TASKS);
         root
     }
 
@@ -196,7 +210,8 @@ impl State {
         self.trim();
         if add > 0 {
             let agent = event.context.agent.as_deref();
-            return self.count(root, add, onset, &cause, &facts.signature, (agent, false), event, cx);
+            let found = Loop { root, add, onset, cause, signature: &facts.signature, agent, counted: false };
+            return self.count(found, event, cx);
         }
         if let Some(counter) = self.counter(root) {
             counter.reason = judged.reason();
@@ -275,7 +290,8 @@ impl State {
         } else {
             Cause::Stalled(words)
         };
-        self.count(root, add, onset, &cause, &signature, (agent.as_deref(), known), event, cx)
+        let found = Loop { root, add, onset, cause, signature: &signature, agent: agent.as_deref(), counted: known };
+        self.count(found, event, cx)
     }
 
     fn collaboration(&mut self, event: &Event, cx: &Cx<'_>) -> Option<Signal> {
@@ -292,40 +308,24 @@ impl State {
             return None;
         };
         let attempts = cx.config.failures.counting == Counting::Attempts;
-        self.count(
+        let found = Loop {
             root,
-            1 + u32::from(attempts && first),
+            add: 1 + u32::from(attempts && first),
             onset,
-            &Cause::Request { ring, sightings },
-            &signature,
-            (event.context.agent.as_deref(), false),
-            event,
-            cx,
-        )
+            cause: Cause::Request { ring, sightings },
+            signature: &signature,
+            agent: event.context.agent.as_deref(),
+            counted: false,
+        };
+        self.count(found, event, cx)
     }
 
     /// Adds to a counter and says so.
-    #[expect(clippy::too_many_arguments, reason = "everything a record and a finding tell about one loop")]
-    fn count(
-        &mut self,
-        root: Key,
-        add: u32,
-        onset: crate::state::Onset,
-        cause: &Cause,
-        signature: &str,
-        (agent, counted): (Option<&str>, bool),
-        event: &Event,
-        cx: &Cx<'_>,
-    ) -> Option<Signal> {
-        let history: Vec<String> = {
-            let tracker = self.tasks.iter().find(|tracker| tracker.task == cx.task)?;
-            tracker.failures.iter().map(|past| past.signature.clone()).collect()
-        };
-        let mut sightings = match cause {
-            Cause::Request { sightings, .. } => sightings.clone(),
-            Cause::Exact => self.sightings(|past, last| past == last),
-            _ => self.sightings(|_, _| true),
-        };
+    fn count(&mut self, found: Loop<'_>, event: &Event, cx: &Cx<'_>) -> Option<Signal> {
+        let Loop { root, add, onset, cause, signature, agent, counted } = found;
+        let failures = &self.tasks.iter().find(|tracker| tracker.task == cx.task)?.failures;
+        let history: Vec<String> = failures.iter().map(|past| past.signature.clone()).collect();
+        let mut sightings = self.sightings(&cause);
         if sightings.is_empty() {
             sightings.push(Sighting { key: combine("task-loop", &[root]), ..cx.here });
         }
@@ -340,12 +340,12 @@ impl State {
         counter.reason = tracker::Reason::Said(reasoning.clone());
         let gate = cx.limits.level(count, 1).is_some_and(|(level, _)| level >= Level::Gate);
         let (task_id, agent_id) = (event.context.task.clone(), agent.map(ToString::to_string));
-        let mut records = alloc::vec![Record::LoopDetected {
+        let mut records = vec![Record::LoopDetected {
             task_id: task_id.clone(),
             agent_id: agent_id.clone(),
             loop_count: count,
             error_signature: signature.to_string(),
-            is_exact_match: matches!(cause, Cause::Exact | Cause::Regression { exact: true, .. }),
+            is_exact_match: cause.is_exact(),
             orchestrator_reasoning: reasoning.clone(),
             timestamp: event.context.at,
         }];
@@ -365,16 +365,12 @@ impl State {
                 });
             }
         }
-        let reached = cx.limits.reached(count, 1);
         Some(Signal {
             kind: cause.kind(),
             identity: combine("task-loop", &[root]),
             count,
             scale: 1,
-            period: match cause {
-                Cause::Request { ring, .. } if *ring > 0 => u32::try_from(*ring).ok(),
-                _ => None,
-            },
+            period: cause.period(),
             onset,
             sightings,
             confidence: cause.confidence(),
@@ -383,7 +379,7 @@ impl State {
             message,
             // One loop is for logs; the ladder begins above it. What the host should do instead is said from the first
             // on.
-            ask: (!reached).then_some(Level::Observe),
+            ask: (!cx.limits.reached(count, 1)).then_some(Level::Observe),
             extra: Extra {
                 recommend: true,
                 counted,
@@ -392,11 +388,15 @@ impl State {
         })
     }
 
-    /// The latest failures of the task used last that the latest one is compared with.
-    fn sightings(&self, compare: impl Fn(Key, Key) -> bool) -> Vec<Sighting> {
+    /// The requests, or the latest failures of the task used last that the latest one is compared with.
+    fn sightings(&self, cause: &Cause) -> Vec<Sighting> {
+        if let Cause::Request { sightings, .. } = cause {
+            return sightings.clone();
+        }
         let Some(tracker) = self.tasks.last() else { return Vec::new() };
         let Some(last) = tracker.failures.last().map(|past| past.message) else { return Vec::new() };
-        let alike = tracker.failures.iter().filter(|past| compare(past.message, last));
+        let exact = matches!(cause, Cause::Exact);
+        let alike = tracker.failures.iter().filter(|past| !exact || past.message == last);
         let skip = alike.clone().count().saturating_sub(EVIDENCE);
         alike.skip(skip).map(|past| Sighting { key: past.message, ..past.sighting }).collect()
     }
@@ -470,6 +470,18 @@ impl Cause {
             Self::Stalled(_) => "no-progress",
             Self::Request { ring: 0, .. } => "repeated-request",
             Self::Request { .. } => "request-ring",
+        }
+    }
+
+    /// Whether a message came again to the letter.
+    const fn is_exact(&self) -> bool {
+        matches!(self, Self::Exact | Self::Regression { exact: true, .. })
+    }
+
+    fn period(&self) -> Option<u32> {
+        match self {
+            Self::Request { ring, .. } if *ring > 0 => u32::try_from(*ring).ok(),
+            _ => None,
         }
     }
 

@@ -4,7 +4,7 @@
 //! Idea: the seed document on loop safety, its per-turn budget: 10 minutes by default, tokens where set.
 
 use crate::model::Body;
-use crate::rules::node_budget::{Budget, spent};
+use crate::rules::node_budget::{Spending, spent};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Sighting, node_key};
 use alloc::vec;
@@ -30,8 +30,8 @@ impl Rule for TurnBudget {
         let budgets = &cx.config.budgets;
         let timeout = budgets.turn_timeout_ms.unwrap_or(if cx.flow.graph.binds(node) { TIMEOUT } else { 0 });
         let all = [
-            Budget::new("turn-timeout", "turnTimeoutMs", "ms", turn.duration_ms.unwrap_or(0), timeout),
-            Budget::new("turn-tokens", "maxTokens", "tokens", event.context.tokens.unwrap_or(0), budgets.max_tokens),
+            Spending::new("turn-timeout", "turnTimeoutMs", "ms", turn.duration_ms.unwrap_or(0), timeout),
+            Spending::new("turn-tokens", "maxTokens", "tokens", event.context.tokens.unwrap_or(0), budgets.max_tokens),
         ];
         let signal = spent(&all, "A turn of", &turn.node, node, cx)?;
         Some(Signal { onset: cx.onset, sightings: vec![Sighting { key: node, ..cx.here }], ..signal })

@@ -6,6 +6,7 @@
 //! (`registry!`), its cases.
 
 use crate::codec::{Codec, codec};
+use crate::model::ToolResult;
 use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Payload, Signal, View};
 use crate::state::{Call, Ring, Step};
 use crate::text::Key;
@@ -39,7 +40,7 @@ pub(super) struct Row<E: 'static, X: 'static = ()> {
 }
 
 /// What becomes of the window is told beside what is said: a signal is large, and mostly there is none to be moved.
-type See<E, X> = fn(&mut Window<E>, &mut X, &Fact<'_>, &Cx<'_>, &mut After) -> Option<Signal>;
+type See<E, X> = fn(&mut Window<E>, &mut X, &Step, &ToolResult, &Cx<'_>, &mut After) -> Option<Signal>;
 
 /// What is kept of one tool, the latest last.
 #[derive(Clone, Debug)]
@@ -75,14 +76,14 @@ impl<E, X: Default> Default for State<E, X> {
 
 impl<E: Codec, X> Row<E, X> {
     pub(super) fn observe(&self, state: &mut State<E, X>, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
-        let Fact::Step(step, _) = fact else { return None };
+        let Fact::Step(step, result) = fact else { return None };
         let tool = step.tool;
         let known = state.tools.iter().position(|window| window.tool == tool);
         let mut new = Window { tool, seen: Ring::default() };
         let window = known.and_then(|index| state.tools.iter_mut().nth(index)).unwrap_or(&mut new);
         let mut after = After::Same;
         // What is not there is not moved.
-        let Some(signal) = (self.see)(window, &mut state.more, fact, cx, &mut after) else {
+        let Some(signal) = (self.see)(window, &mut state.more, step, result, cx, &mut after) else {
             self.put_back(state, known, new, after);
             return None;
         };

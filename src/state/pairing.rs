@@ -6,7 +6,7 @@ use crate::model::{Context, Outcome, ToolResult};
 use crate::rules::LONGEST_NAME;
 use crate::state::{Kin, LONG_PAUSE, Occurrence, Onset, PAUSE, Ring, Sighting, task_key};
 use crate::text::{
-    Asks, CallKey, Echo, Edit, Effect, Empty, Key, Late, OutcomeFacts, Span, combine, first_mark, key, kind_of,
+    Asks, CallKey, Echo, Edit, Effect, Empty, Key, Late, OutcomeFacts, Span, combine, first_mark, key, kind_of, mark,
     mistake, root_place, transient, trimmed, word_hashes,
 };
 use alloc::{boxed::Box, string::String, vec::Vec};
@@ -201,6 +201,16 @@ impl Step {
     pub(crate) fn name<'a>(&'a self, result: &'a ToolResult) -> &'a str {
         let own = self.call.as_ref().map(|call| call.name.as_str());
         own.or(result.tool.as_deref()).unwrap_or("a tool")
+    }
+
+    /// Key of the round that its call was made in.
+    pub(crate) fn round(&self) -> Option<Key> {
+        self.call.as_ref().and_then(|call| call.round)
+    }
+
+    /// Mark of what its call acts upon; 0 for none.
+    pub(crate) fn target(&self) -> u32 {
+        self.call.as_ref().and_then(|call| call.target).map_or(0, mark)
     }
 
     /// It as an occurrence, which many rules keep.

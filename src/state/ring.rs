@@ -88,6 +88,31 @@ impl<T> Ring<T> {
         self.remove(index)
     }
 
+    /// The item that matches, or a `new` one, now the newest; the oldest beyond `cap` are dropped. Mostly it was the
+    /// newest before, and then nothing is moved.
+    pub(crate) fn renew(
+        &mut self,
+        cap: usize,
+        matches: impl Fn(&T) -> bool,
+        new: impl FnOnce() -> T,
+    ) -> Option<&mut T> {
+        if !self.last().is_some_and(&matches) {
+            let item = self.take(&matches).unwrap_or_else(new);
+            self.push(item, cap);
+        }
+        self.nth_back_mut(0)
+    }
+
+    /// Makes an item the newest, and tells whether it was there before; the oldest beyond `cap` are dropped.
+    pub(crate) fn met(&mut self, item: T, cap: usize) -> bool
+    where
+        T: PartialEq,
+    {
+        let known = self.take(|known| *known == item).is_some();
+        self.push(item, cap);
+        known
+    }
+
     /// Drops the older half, at least one; says how many.
     pub(crate) fn halve(&mut self) -> u64 {
         let dropped = self.0.len().div_ceil(2);
@@ -126,6 +151,15 @@ mod tests {
         assert_eq!(ring.nth_back(0), Some(&4));
         assert_eq!(ring.nth_back(2), Some(&2));
         assert_eq!(ring.nth_back(3), None);
+    }
+
+    #[test]
+    fn what_is_renewed_is_the_newest() {
+        let mut ring = Ring::default();
+        for (item, expected) in [(1, &[1][..]), (2, &[1, 2]), (1, &[2, 1]), (1, &[2, 1]), (3, &[1, 3])] {
+            assert_eq!(ring.renew(2, |known| *known == item, || item), Some(&mut item.clone()));
+            assert!(ring.iter().eq(expected), "{ring:?}");
+        }
     }
 
     #[test]

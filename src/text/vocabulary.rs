@@ -30,6 +30,11 @@ impl Vocabulary {
         true
     }
 
+    /// Remembers words; true where any was not known.
+    pub(crate) fn learn_all(&mut self, words: impl Iterator<Item = u32>) -> bool {
+        words.fold(false, |new, word| self.learn(word) | new)
+    }
+
     pub(crate) const fn fits(&self) -> bool {
         self.0.is_empty() || self.0.len() == PLACES
     }

@@ -296,12 +296,9 @@ impl Long {
     /// Takes the next step.
     pub(super) fn step(&mut self, step: &Step) {
         let Some(call) = walked(step) else { return };
-        // Mostly the agent at work is the one before, and then nothing is moved.
-        if self.agents.last().is_none_or(|last| last.agent != step.agent) {
-            let known = self.agents.take(|walker| walker.agent == step.agent);
-            self.agents.push(known.unwrap_or_else(|| Walker { agent: step.agent, ..Walker::default() }), AGENTS);
-        }
-        if let Some(walker) = self.agents.iter_mut().next_back() {
+        let agent = step.agent;
+        let new = || Walker { agent, ..Walker::default() };
+        if let Some(walker) = self.agents.renew(AGENTS, |walker| walker.agent == agent, new) {
             walker.step(step, mark_of(call, &step.facts));
             let stretches = [&mut walker.stretch, &mut walker.far].into_iter().flatten();
             stretches.for_each(|stretch| stretch.now = step.own.after as u32);

@@ -33,10 +33,11 @@ pub(super) struct Looks(Ring<Look>);
 codec!(struct Looks(_));
 
 /// What one agent has looked at lately.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Look {
     agent: Key,
     target: Key,
+    /// 0 before the first.
     call: Key,
     /// New mutations of the run at that time.
     mutations: u64,
@@ -55,22 +56,19 @@ impl Looks {
         if step.facts.failed || call.polling {
             return None;
         }
-        let known = self.0.take(|look| look.agent == step.agent);
-        let known = known.filter(|look| look.target == target && look.mutations == step.mutations_after());
-        let Some(mut look) = known else {
-            let (agent, mutations) = (step.agent, step.mutations_after());
-            let (lines, stale) = (Vec::new(), Streak::default());
-            self.0.push(Look { agent, target, call: call.key, mutations, lines, points: 0, stale }, AGENTS);
-            return None;
-        };
-        // The same call is another rule's.
-        let another = core::mem::replace(&mut look.call, call.key) != call.key;
-        let stale = another && look.learn(&result.output, salt);
-        if stale {
-            look.stale.add(step.sighting, step.onset);
+        let (agent, mutations) = (step.agent, step.mutations_after());
+        let first = || Look { agent, target, mutations, ..Look::default() };
+        let look = self.0.renew(AGENTS, |look| look.agent == agent, first)?;
+        if (look.target, look.mutations) != (target, mutations) {
+            *look = first();
         }
-        self.0.push(look, AGENTS);
-        self.0.last().filter(|_| stale).map(|look| (&look.stale, look.worth()))
+        // The same call is another rule's.
+        let before = core::mem::replace(&mut look.call, call.key);
+        if before == 0 || before == call.key || !look.learn(&result.output, salt) {
+            return None;
+        }
+        look.stale.add(step.sighting, step.onset);
+        Some((&look.stale, look.worth()))
     }
 
     pub(super) fn standing(&self) -> u32 {

@@ -229,7 +229,7 @@ impl Chain {
 
     /// What a request says is not news in its answer.
     pub(super) fn learns(&mut self, words: &[u32]) {
-        words.iter().for_each(|word| _ = self.words.learn(*word));
+        self.words.learn_all(words.iter().copied());
     }
 
     /// Takes a result in.

@@ -75,8 +75,7 @@ impl Done {
             return known && !measured;
         }
         // What says it in other words may tell why.
-        let words = step.words(result).iter().filter(|word| !has_digit(**word));
-        let new = words.fold(false, |new, word| looks.words.learn(*word) | new);
+        let new = looks.words.learn_all(step.words(result).iter().copied().filter(|word| !has_digit(*word)));
         let latest = mark(combine("stagnation/over", &[call.key, facts.light]));
         // Who lets time pass and does not say so waits where nothing at all moves.
         let moved = core::mem::replace(&mut looks.latest, latest) != latest;

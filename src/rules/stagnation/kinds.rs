@@ -1,6 +1,6 @@
 //! Kinds of calls that came to the same again, and calls in a row that were all made before with the same answers.
 
-use super::{ANSWERED, FULL, Found, INSTEAD, TROUBLE, TROUBLE_CHANGED, WELL, WELL_CHANGED, WELL_ELSE};
+use super::{ANSWERED, Beside, FULL, Found, INSTEAD, TROUBLE, TROUBLE_CHANGED, WELL, WELL_CHANGED, WELL_ELSE};
 use crate::codec::codec;
 use crate::model::{HaltReason, ToolResult};
 use crate::rules::streak::Streak;
@@ -86,17 +86,6 @@ enum Became {
     Else,
 }
 
-/// When a call was made.
-#[derive(Clone, Copy)]
-struct When {
-    /// Time may have passed for it.
-    waits: bool,
-    /// Right after another of its kind.
-    right_after: bool,
-    /// The user has spoken straight after the answer before.
-    heard: bool,
-}
-
 impl Kind {
     /// What was seen once, without a second look.
     fn seen_once(kind: u32, changes: u32, news: u32) -> Self {
@@ -170,7 +159,7 @@ impl Kind {
     }
 
     /// What `next` is beside this.
-    fn came(&self, next: &Self, call: &Call, kin: &Kin, When { waits, right_after, heard }: When) -> Became {
+    fn came(&self, next: &Self, call: &Call, kin: &Kin, beside: Beside) -> Became {
         let (moved, equal) = (!kin.is_same_call(), self.is_equal(next, kin));
         let troubled = next.trouble != 0;
         let alike = || !next.words.is_empty() && next.words.alike(&self.words);
@@ -186,8 +175,8 @@ impl Kind {
         }
         let copy = next.round != 0 && next.round == self.round;
         // One thing after the other of a list; and what is equal in a row is another rule's.
-        let batch = right_after && (equal && (!troubled || kin.now.is_error()) || moved && !call.mutates);
-        let passing = kin.now.is_error() && waits;
+        let batch = beside.right_after() && (equal && (!troubled || kin.now.is_error()) || moved && !call.mutates);
+        let passing = kin.now.is_error() && beside.waits;
         let elsewhere = next.progress != self.progress || !kin.is_alike();
         if looked_at && !troubled && !equal && elsewhere {
             return Became::Further;
@@ -196,7 +185,7 @@ impl Kind {
             || batch
             || passing
             || !kin.now.is_error() && !equal && !looked_at
-            || !troubled && (waits || call.polling)
+            || !troubled && (beside.waits || call.polling)
         {
             return Became::Excused;
         }
@@ -224,7 +213,7 @@ impl Kind {
             return Became::Excused;
         } else if silent && call.mutates {
             1
-        } else if !heard && (silent || moved) {
+        } else if !beside.heard && (silent || moved) {
             WELL_ELSE
         } else {
             WELL
@@ -264,44 +253,39 @@ pub(super) fn trouble(step: &Step, result: &ToolResult, salt: u64) -> u32 {
 }
 
 impl Kinds {
-    /// Takes a step in and tells whether its kind came again, and whether time may have passed for it. It may be the
-    /// next of a list, and the user may have spoken straight after the answer before.
-    pub(super) fn took(
-        &mut self,
-        step: &Step,
-        call: &Call,
-        result: &ToolResult,
-        (listed, heard): (bool, bool),
-        salt: u64,
-    ) -> (bool, bool) {
+    /// What a step comes after; what it changed is counted. It may be the next of a list, and the user may have spoken
+    /// straight after the answer before.
+    pub(super) fn beside(&mut self, step: &Step, call: &Call, listed: bool, heard: bool) -> Beside {
         let facts = &step.facts;
-        let kind = step.kin.now.kind;
-        let right_after = listed && !heard;
-        // The user goes from one to the other.
-        let ordered = heard && !listed;
         let paused = self.at.zip(step.at).is_some_and(|(last, now)| now.saturating_sub(last) >= WAITED);
         let waits = facts.waiting
             || facts.transient
             || self.waited
-            || right_after && paused
+            || listed && !heard && paused
             || step.watches()
             || step.paused() && call.watches;
         (self.at, self.waited) = (step.at.into(), call.polling);
-        let known = self.again.as_mut().and_then(|again| again.kinds.take(|known| known.kind == kind));
-        // What was forgotten as a kind is not followed either.
-        let is_new = step.kin.before.is_none();
-        let known = known.filter(|_| !is_new);
-        let change = step.own.after > step.own.before && (is_new || call.edit != Edit::No);
+        let before = self.changes;
+        let change = step.own.after > step.own.before && (step.kin.before.is_none() || call.edit != Edit::No);
         let sees = call.sees;
         let elsewhere = match sees {
             Sees::Own => step.own.before as u16 != self.own,
             _ => step.seen_changes.before as u16 != self.seen,
         };
-        self.changes = self.changes.saturating_add((change || elsewhere).into());
+        self.changes = before.saturating_add((change || elsewhere).into());
         self.own = step.own.after as u16;
         if sees != Sees::Own {
             self.seen = step.seen_changes.after as u16;
         }
+        Beside { listed, heard, waits, changes: self.changes, changed: self.changes != before }
+    }
+
+    /// Takes a step in and tells whether its kind came again.
+    pub(super) fn took(&mut self, step: &Step, call: &Call, result: &ToolResult, beside: Beside, salt: u64) -> bool {
+        let kind = step.kin.now.kind;
+        let known = self.again.as_mut().and_then(|again| again.kinds.take(|known| known.kind == kind));
+        // What was forgotten as a kind is not followed either.
+        let known = known.filter(|_| step.kin.before.is_some());
         // Most that come again come to something else.
         let news = (step.news as u32).max(self.news);
         let Some(before) = known.or_else(|| step.kin.is_alike().then(|| Kind::seen_once(kind, self.changes, news)))
@@ -309,18 +293,22 @@ impl Kinds {
             if let Some(again) = &mut self.again {
                 again.row = Streak::default();
             }
-            return (false, waits);
+            return false;
         };
         let mut next = Kind::new(step, call, kind, result, (self.changes, news), salt);
-        let came = match before.came(&next, call, &step.kin, When { waits, right_after, heard }) {
-            Became::Same(_) if ordered && next.trouble == 0 => Became::Excused,
+        let came = match before.came(&next, call, &step.kin, beside) {
+            Became::Same(_) if beside.ordered() && next.trouble == 0 => Became::Excused,
             came => came,
         };
         let again = self.again.get_or_insert_default();
         let looked_at = before.seen.times != 0;
-        if ordered || !looked_at || !before.is_equal(&next, &step.kin) {
+        if beside.ordered() || !looked_at || !before.is_equal(&next, &step.kin) {
             again.row = Streak::default();
-        } else if (before.changes, before.news) == (self.changes, news) && !waits && !right_after && !call.polling {
+        } else if (before.changes, before.news) == (self.changes, news)
+            && !beside.waits
+            && !beside.right_after()
+            && !call.polling
+        {
             again.row.add(step.sighting, step.onset);
         }
         if matches!(came, Became::Else | Became::Further) {
@@ -344,7 +332,7 @@ impl Kinds {
             }
         }
         again.kinds.push(next, KINDS);
-        (matches!(came, Became::Same(_)), waits)
+        matches!(came, Became::Same(_))
     }
 }
 

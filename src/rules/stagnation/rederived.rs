@@ -43,7 +43,7 @@ codec!(struct Figure { figure, call, share, edited, points, seen });
 
 /// What figures are in an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Told {
+enum Telling {
     /// One long one.
     One,
     /// A single one below one.
@@ -67,7 +67,7 @@ impl Rederived {
         let mut masked = String::new();
         normalise(answer, Strength::Light, &mut masked);
         let Some((digits, told)) = telling(&masked) else { return false };
-        let several = told == Told::Several;
+        let several = told == Telling::Several;
         // Several at once do not come about by chance, whatever was changed for them; but of another thing they are
         // others.
         if call.mutates && !several {
@@ -78,7 +78,7 @@ impl Rederived {
         let mut known = self.0.take().filter(|known| known.figure == figure).unwrap_or_default();
         let again = known.figure != 0 && known.call != mark(call.key);
         (known.figure, known.call) = (figure, mark(call.key));
-        known.share = told == Told::Share;
+        known.share = told == Telling::Share;
         if again {
             let worth = if known.share { TROUBLE / 2 } else { TROUBLE };
             let edited = core::mem::take(&mut known.edited);
@@ -117,7 +117,7 @@ impl Rederived {
 
 /// The digits of a long figure with a fraction in a text, or of all with one where there are several, or of a share
 /// alone; without what groups them and without those at its ends that are 0.
-fn telling(text: &str) -> Option<(String, Told)> {
+fn telling(text: &str) -> Option<(String, Telling)> {
     let (mut all, mut long, mut share) = (Vec::<String>::new(), Vec::new(), false);
     for word in text.split(|char: char| !(char.is_ascii_digit() || matches!(char, '.' | ',' | '\''))) {
         let word = word.trim_matches(['.', ',', '\'']);
@@ -137,36 +137,36 @@ fn telling(text: &str) -> Option<(String, Told)> {
         all.push(digits.into());
     }
     match long.as_slice() {
-        [_] if all.iter().all(|digits| long.contains(digits)) => long.pop().map(|only| (only, Told::One)),
-        _ if all.len() == 1 => all.pop().filter(|_| share).map(|only| (only, Told::Share)),
+        [_] if all.iter().all(|digits| long.contains(digits)) => long.pop().map(|only| (only, Telling::One)),
+        _ if all.len() == 1 => all.pop().filter(|_| share).map(|only| (only, Telling::Share)),
         _ => {
             let several = all.len() > 1 && all.iter().map(String::len).sum::<usize>() >= SEVERAL;
-            several.then(|| (all.concat(), Told::Several))
+            several.then(|| (all.concat(), Telling::Several))
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Told, telling};
+    use super::{Telling, telling};
 
     #[test]
     fn figures_that_tell() {
         for text in
             ["418227.90", "net\n---\n418,227.90\n(1 row)", "np.float64(418227.9)", "418.227,90 EUR", "418'227.90"]
         {
-            assert_eq!(telling(text), Some(("4182279".into(), Told::One)), "{text}");
+            assert_eq!(telling(text), Some(("4182279".into(), Telling::One)), "{text}");
         }
         for text in ["418227", "2026-07-01", "12:30:05", "1,284,331", "0.5", "10.0.4.11", "99.10", "0.41 s and 0.52 s"]
         {
             assert_eq!(telling(text), None, "{text}");
         }
         for text in ["fit 00:41\nMAE 141.872  RMSE 203.115  R2 0.6120", "MAE 141.872, RMSE 203.115, R2 0.612"] {
-            assert_eq!(telling(text), Some(("141872203115612".into(), Told::Several)), "{text}");
+            assert_eq!(telling(text), Some(("141872203115612".into(), Telling::Several)), "{text}");
         }
-        assert_eq!(telling("net 418227.90, late 0.21"), Some(("418227921".into(), Told::Several)));
-        assert_eq!(telling("1284331.07 and 412006.55"), Some(("12843310741200655".into(), Told::Several)));
-        assert_eq!(telling("AUC: 0.7312 of 12 folds"), Some(("7312".into(), Told::Share)));
+        assert_eq!(telling("net 418227.90, late 0.21"), Some(("418227921".into(), Telling::Several)));
+        assert_eq!(telling("1284331.07 and 412006.55"), Some(("12843310741200655".into(), Telling::Several)));
+        assert_eq!(telling("AUC: 0.7312 of 12 folds"), Some(("7312".into(), Telling::Share)));
         assert_eq!(telling("0.731"), None);
     }
 }

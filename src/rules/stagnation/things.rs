@@ -99,11 +99,9 @@ impl Things {
             return None;
         }
         let again = self.again.get_or_insert_default();
-        let known = again.take(|known| known.thing == thing);
-        let mut known = known.unwrap_or_else(|| Thing { thing, ..Thing::default() });
-        let came = known.take(step, call, &outcome());
-        again.push(known, FOLLOWED);
-        again.last().filter(|_| came)
+        let new = || Thing { thing, ..Thing::default() };
+        let known = again.renew(FOLLOWED, |known| known.thing == thing, new)?;
+        known.take(step, call, &outcome()).then_some(known)
     }
 
     pub(super) fn points(&self) -> u32 {

@@ -5,7 +5,7 @@ use super::{Beside, FULL, Found, trouble};
 use crate::codec::codec;
 use crate::model::{HaltReason, ToolResult};
 use crate::rules::streak::Streak;
-use crate::rules::{Cx, Signal};
+use crate::rules::{Cx, Signal, many};
 use crate::state::{Call, Recent, Ring, Step};
 use crate::text::{Asks, Edit, Empty, Words, combine, heading, mark, scrolls};
 use alloc::{boxed::Box, format};
@@ -64,7 +64,7 @@ codec!(struct View { all, words, length });
 impl View {
     fn of(answer: &str) -> Self {
         let (words, all) = Words::shown(answer);
-        Self { all, words, length: u32::try_from(answer.len()).unwrap_or(u32::MAX) }
+        Self { all, words, length: many(answer.len()) }
     }
 
     /// Whether another shows the same but for a small part. A list that was added to is longer.

@@ -33,8 +33,7 @@ impl Chat {
         if self.speakers.nth_back(0) == Some(&cx.agent) {
             *self = Self::default();
         }
-        let back = self.speakers.take(|speaker| *speaker == cx.agent).is_some();
-        self.speakers.push(cx.agent, SPEAKERS);
+        let back = self.speakers.met(cx.agent, SPEAKERS);
         (self.weight, self.fresh) = (self.weight.saturating_add(weight), self.fresh.saturating_add(fresh));
         self.messages.add(cx.here, cx.onset);
         back

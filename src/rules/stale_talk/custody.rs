@@ -32,8 +32,7 @@ codec!(struct Custody { places, looked, figures, progress, spared, returns });
 impl Custody {
     /// Whoever has the work gives it to somebody.
     pub(super) fn goes(&mut self, to: Key, sighting: Sighting, onset: Onset) {
-        let known = self.places.take(|place| *place == to).is_some();
-        self.places.push(to, PLACES);
+        let known = self.places.met(to, PLACES);
         if known && self.spared == 0 {
             self.returns.add(sighting, onset);
         }
@@ -63,9 +62,7 @@ impl Custody {
 
     /// A call came to something: whether it is one that was made before.
     pub(super) fn looks_again(&mut self, call: Key) -> bool {
-        let known = self.looked.take(|looked| *looked == call).is_some();
-        self.looked.push(call, PLACES);
-        known
+        self.looked.met(call, PLACES)
     }
 
     /// How often it went back to where it was before.

@@ -26,8 +26,7 @@ impl Values {
         let last = self.0.last().copied();
         let all = values(text, shortest, salt).map(|value| (value, true));
         for (value, tells) in all.chain(counted(text, shortest, salt).map(|value| (value, !fresh))).take(VALUES) {
-            let known = self.0.take(|known| *known == value).is_some();
-            self.0.push(value, VALUES);
+            let known = self.0.met(value, VALUES);
             given.old |= known && tells;
             given.last |= last == Some(value) && tells;
             given.new |= !known;

@@ -250,14 +250,14 @@ impl Judged {
     }
 }
 
-/// Whether a host's marker says that anything was completed.
-pub(crate) fn marked(marker: Option<&Marker>) -> bool {
-    match marker {
-        None => false,
-        Some(Marker::Flag(flag)) => *flag,
-        Some(Marker::Count(count)) => *count > 0,
-        Some(Marker::Names(names)) => !names.is_empty(),
-    }
+/// Whether a host's markers say that anything was completed.
+pub(crate) fn marked(progress: &Progress) -> bool {
+    let markers = [&progress.files_created, &progress.dependencies_added, &progress.code_written];
+    markers.into_iter().flatten().any(|marker| match marker {
+        Marker::Flag(flag) => *flag,
+        Marker::Count(count) => *count > 0,
+        Marker::Names(names) => !names.is_empty(),
+    })
 }
 
 impl Tracker {
@@ -291,8 +291,7 @@ impl Tracker {
             self.since.told |= reading.failing.is_some();
         }
         let done = progress.checklist.map_or(self.checklist, |checklist| checklist.done);
-        let markers = [&progress.files_created, &progress.dependencies_added, &progress.code_written];
-        let marked = done > self.checklist || markers.into_iter().any(|marker| marked(marker.as_ref()));
+        let marked = done > self.checklist || marked(progress);
         self.since.marked |= marked;
         self.checklist = done;
         if forward || marked {
