@@ -19,6 +19,21 @@ pub(super) fn flag(map: &Map<String, Value>, key: &str) -> bool {
     map.get(key).and_then(Value::as_bool).unwrap_or(false)
 }
 
+/// The text under a key, to keep.
+pub(super) fn string(map: &Map<String, Value>, key: &str) -> Option<String> {
+    text(map, key).map(str::to_owned)
+}
+
+/// The first of these keys that holds something.
+pub(super) fn present<'a>(map: &'a Map<String, Value>, keys: &[&str]) -> Option<&'a Value> {
+    keys.iter().find_map(|key| map.get(*key).filter(|value| !value.is_null()))
+}
+
+/// Whether a field says yes.
+pub(super) fn is_true(value: &Value, key: &str) -> bool {
+    value.get(key) == Some(&Value::Bool(true))
+}
+
 /// The text at a path of keys.
 pub(super) fn text_at<'a>(value: &'a Value, path: &[&str]) -> Option<&'a str> {
     at(value, path)?.as_str()

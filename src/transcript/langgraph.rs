@@ -109,7 +109,7 @@ impl States {
             self.state(out, *piece);
         }
         if !inside.closed {
-            out.cut_off(inside.pieces.last().map_or(document.line, |(_, last)| last.line));
+            out.cut_off(inside.last_line());
         }
         true
     }
@@ -156,7 +156,7 @@ impl States {
             }
         }
         if !inside.closed || !members.closed {
-            out.cut_off(inside.pieces.last().map_or(messages.line, |(_, last)| last.line));
+            out.cut_off(inside.last_line());
         }
     }
 }
