@@ -12,7 +12,7 @@ use crate::model::{
     Verdict,
 };
 use crate::policy::Judgement;
-use crate::rules::{Fact, LONGEST_NAME, RULES, Settings, index_of, mismatch};
+use crate::rules::{Fact, LONGEST_NAME, Settings, description, mismatch};
 use crate::state::{Graph, Store, Whose, open, seal, task_key};
 use crate::text::{self, Scratch, key};
 use crate::{json, metrics, report};
@@ -272,7 +272,7 @@ impl Detector {
             }
             Decision::Stop => run.stopped = true,
             Decision::Exempt { rule, signature, until } => {
-                let rule = index_of(rule).and_then(|index| RULES.get(index)).ok_or_else(|| {
+                let rule = description(rule).ok_or_else(|| {
                     Error::new(ErrorCode::InvalidArgument, "unknown rule").at("decision.rule").with(rule)
                 })?;
                 run.ladder.exempt(rule.id, signature, *until);

@@ -7,7 +7,7 @@ use crate::model::{
 use crate::policy::{Judgement, Occasion, Place, Scene, asked, decide};
 use crate::rules::{Cx, Fact, Payload, Raised, RunView, Settings, States, Tool};
 use crate::state::{
-    Asked, Call, Changes, Kin, Lookups, Matched, Moment, Onset, PAUSE, Run, Sees, Sighting, Step, Telling, Turn,
+    Asked, Call, Changes, Kin, Lookups, Matched, Moment, Onset, PAUSE, Run, Sees, Sighting, Step, Telling, Turn, add,
     agent_of, is_of_a_workflow, owner_key, parent_of, round_key, task_of,
 };
 use crate::text::{
@@ -100,11 +100,6 @@ pub(super) fn count(settings: &Settings, run: &mut Run, event: &Event) {
     let (run_iterations, standings) = (&mut run.iterations, &mut run.standings);
     let (tokens, cost_micros) = (event.context.tokens, settings.cost(&event.context));
     if tokens.is_some() || cost_micros.is_some() {
-        let add = |sum: &mut Option<u64>, more: Option<u64>| {
-            if let Some(more) = more {
-                *sum = Some(sum.unwrap_or(0).saturating_add(more));
-            }
-        };
         add(&mut run.tokens, tokens);
         add(&mut run.cost_micros, cost_micros);
         standings.cost(tokens, cost_micros);

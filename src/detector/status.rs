@@ -1,18 +1,25 @@
 //! Where a scope stands.
 
-use crate::model::{BudgetsLeft, CycleStatus, NoNext, NodeStanding, RuleStanding, Scope, Status};
+use crate::model::{BudgetsLeft, NoNext, NodeStanding, RuleStanding, Scope, Status};
 use crate::rules::{RULES, Settings, max_cycle_iterations, max_turns, ordered, task_name};
-use crate::state::{Flow, Run, Taken, Whose, owner_key};
+use crate::state::{Flow, Run, Taken, Whose, owner_key, trend};
 use crate::text::Key;
-use alloc::{collections::BTreeMap, format, string::String, string::ToString, vec::Vec};
+use alloc::{collections::BTreeMap, string::String, string::ToString, vec::Vec};
 
 /// Where a scope of a run stands; of a run that is not known, what it has not used of its budgets.
 pub(super) fn status(settings: &Settings, run: Option<&Run>, scope: &Scope) -> Status {
-    let none = Run::default();
-    let of_run = run.unwrap_or(&none);
+    let none;
+    let of_run = match run {
+        Some(run) => run,
+        None => {
+            none = Run::default();
+            &none
+        }
+    };
+    let limit = max_cycle_iterations(&settings.config.budgets);
     let unknown = Status {
         scope: scope.clone(),
-        cycles: cycles(settings, of_run, scope),
+        cycles: of_run.workflow.cycles(settings.graph.as_ref(), named_task(scope), limit),
         nodes: nodes(settings, of_run, scope),
         budgets_left: budgets_left(settings, of_run),
         ..Status::default()
@@ -36,12 +43,6 @@ pub(super) fn status(settings: &Settings, run: Option<&Run>, scope: &Scope) -> S
         loop_reason,
         ..unknown
     }
-}
-
-/// Figures in the order in which they came; nothing where there are none.
-fn trend(figures: &[u32]) -> Option<String> {
-    let figures: Vec<String> = figures.iter().map(ToString::to_string).collect();
-    (!figures.is_empty()).then(|| figures.join(" → "))
 }
 
 /// Key of the task that the workflow counts for, where the scope names one.
@@ -101,30 +102,6 @@ fn of_task<T>(tasks: BTreeMap<String, T>, scope: &Scope) -> BTreeMap<String, T> 
         }
     }
     kept
-}
-
-/// Every cycle of the workflow as a scope stands.
-fn cycles(settings: &Settings, run: &Run, scope: &Scope) -> Vec<CycleStatus> {
-    let limit = max_cycle_iterations(&settings.config.budgets);
-    let cycles = run.workflow.standings(settings.graph.as_ref(), named_task(scope)).into_iter();
-    let shown = cycles.map(|cycle| {
-        let of = if limit == 0 { String::new() } else { format!("/{limit}") };
-        CycleStatus {
-            cycle_id: cycle.id,
-            nodes: cycle.nodes,
-            driver: cycle.driver,
-            badge: format!("Loop {}{of}", cycle.iterations),
-            iterations: cycle.iterations,
-            iterations_left: (limit != 0).then(|| limit.saturating_sub(cycle.iterations)),
-            trend: trend(&cycle.trend),
-            last_halt_reason: cycle.halted,
-            diff_hashes: cycle.diffs,
-            docs_hashes: cycle.docs,
-            failing_test_signatures: cycle.sets,
-            output_hashes: cycle.outputs,
-        }
-    });
-    shown.collect()
 }
 
 /// Every node of the workflow as a scope stands.

@@ -1,7 +1,7 @@
 //! The pieces in which the AI SDK streams a message: to its user interface (`tool-input-available`, `tool-output-available`),
 //! and within a program (`tool-call`, `tool-result`).
 
-use super::content::{failed, flag, id, output_text, string, text, told};
+use super::content::{StreamedCall, failed, flag, id, output_text, string, text, told};
 use super::out::Out;
 use super::usage::Usage;
 use crate::model::{Channel, Outcome, Role, ToolResult};
@@ -40,7 +40,8 @@ pub(super) fn is_one(map: &Map<String, Value>) -> bool {
 pub(super) struct Stream {
     begun: bool,
     said: Vec<Said>,
-    inputs: Vec<Input>,
+    /// Not every writer tells their arguments once more.
+    calls: Vec<StreamedCall>,
 }
 
 /// A text or a thought.
@@ -48,13 +49,6 @@ struct Said {
     id: Option<String>,
     channel: Option<Channel>,
     text: String,
-}
-
-/// A call whose arguments are streamed: not every writer tells them once more.
-struct Input {
-    call_id: Option<String>,
-    tool: String,
-    args: String,
 }
 
 impl Stream {
@@ -116,12 +110,12 @@ impl Stream {
     fn input(&mut self, begins: bool, map: &Map<String, Value>) {
         let call_id = call_id(map).or_else(|| id(map.get("id")));
         if begins {
-            self.inputs.push(Input { call_id, tool: tool(map), args: String::new() });
+            self.calls.push(StreamedCall { id: call_id, tool: tool(map), ..StreamedCall::default() });
             return;
         }
         let piece = ["inputTextDelta", "delta"].iter().find_map(|key| text(map, key)).unwrap_or_default();
-        if let Some(input) = self.inputs.iter_mut().rev().find(|input| input.call_id == call_id) {
-            input.args.push_str(piece);
+        if let Some(call) = self.calls.iter_mut().rev().find(|call| call.id == call_id) {
+            call.args.push_str(piece);
         }
     }
 
@@ -129,7 +123,7 @@ impl Stream {
     fn call(&mut self, out: &mut Out, kind: &str, map: &Map<String, Value>) {
         self.whole(out);
         let call_id = call_id(map);
-        self.inputs.retain(|input| input.call_id != call_id);
+        self.calls.retain(|call| call.id != call_id);
         let context = out.context();
         let called = out.in_round(&context);
         out.call(&called, tool(map), map.get("input").or_else(|| map.get("args")), call_id);
@@ -142,9 +136,9 @@ impl Stream {
     fn answer(&mut self, out: &mut Out, map: &Map<String, Value>, outcome: Outcome, output: String) {
         self.whole(out);
         let context = out.context();
-        for Input { call_id, tool, args } in core::mem::take(&mut self.inputs) {
+        for StreamedCall { id, tool, args, .. } in core::mem::take(&mut self.calls) {
             let called = out.in_round(&context);
-            out.call(&called, tool, Some(&Value::String(args)), call_id);
+            out.call(&called, tool, Some(&Value::String(args)), id);
         }
         out.result(&context, result(map, outcome, output));
     }

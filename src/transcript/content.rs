@@ -11,6 +11,17 @@ use alloc::{
 use serde_json::{Map, Value};
 use xxhash_rust::xxh3::xxh3_64;
 
+/// A call whose arguments are streamed.
+#[derive(Default)]
+pub(super) struct StreamedCall {
+    /// Where it stands among the calls of its answer.
+    pub(super) index: Option<i64>,
+    pub(super) id: Option<String>,
+    pub(super) tool: String,
+    /// The text of its arguments so far.
+    pub(super) args: String,
+}
+
 pub(super) fn text<'a>(map: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
     map.get(key)?.as_str()
 }
