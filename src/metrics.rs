@@ -5,7 +5,7 @@ use crate::model::{
     RuleMetrics, Verdict,
 };
 use crate::policy::Judgement;
-use crate::rules::{Cleared, RULES, Totals, index_of, is_about_phases};
+use crate::rules::{Cleared, Totals, description, is_about_phases};
 use crate::state::{Evicted, Forgotten, Store, Sum};
 use crate::text::printable;
 use alloc::{collections::BTreeMap, string::String, string::ToString, vec::Vec};
@@ -165,7 +165,7 @@ pub(crate) fn tally(metrics: &mut Metrics, judgement: Option<&Judgement>, event:
 /// Counts an event that a rule refused, and whether a human was asked about it.
 fn refused(metrics: &mut Metrics, reason: Option<(&str, bool)>) {
     if let Some((rule, escalated)) = reason
-        && let Some(counter) = index_of(rule).and_then(|index| RULES.get(index)?.refused)
+        && let Some(counter) = description(rule).and_then(|rule| rule.refused)
     {
         let blocked = counter(metrics);
         *blocked = blocked.saturating_add(1);

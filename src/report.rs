@@ -1,7 +1,7 @@
 //! The escalation report, for a person and for a program.
 
 use crate::model::{Evidence, Finding, Level, Recommendation, Report, ReportOption, Scope, Wasted};
-use crate::rules::{RULES, index_of};
+use crate::rules::description;
 use crate::state::{FINDINGS_OF_ONE, Run, Whose, owner_key, task_key};
 use crate::text::markdown;
 use alloc::{format, string::String, string::ToString, vec::Vec};
@@ -33,7 +33,7 @@ fn lead(findings: &[Finding]) -> Option<&Finding> {
 
 /// What a person can answer: what the document about the rule offers, or what fits the finding.
 fn options(lead: &Finding) -> Vec<ReportOption> {
-    let rule = index_of(&lead.rule).and_then(|index| RULES.get(index));
+    let rule = description(&lead.rule);
     let of_document = rule.map_or(&[][..], |rule| rule.answers);
     let option = |title: &str, effect: &str| ReportOption { title: title.to_string(), effect: effect.to_string() };
     if !of_document.is_empty() {
@@ -146,7 +146,7 @@ fn said(text: &str) -> String {
 }
 
 fn evidence(text: &mut String, finding: &Finding) {
-    let unit = index_of(&finding.rule).and_then(|index| RULES.get(index)).map_or("", |rule| rule.unit);
+    let unit = description(&finding.rule).map_or("", |rule| rule.unit);
     let (count, threshold, level) = (grouped(finding.count.into()), grouped(finding.threshold.into()), finding.level);
     let _ = match unit {
         BUDGETED => write!(text, "**Why now**: {count} are used of a budget of {threshold}"),

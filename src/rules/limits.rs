@@ -160,7 +160,7 @@ impl Limits {
 mod tests {
     use super::Limits;
     use crate::model::{Level, Preset, RuleConfig};
-    use crate::rules::{RULES, index_of};
+    use crate::rules::{RULES, description};
 
     #[test]
     fn the_strongest_rung_reached_counts() {
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn contradictions_and_unreachable_thresholds_are_named() {
-        let cycle = &RULES[index_of("cycle").unwrap()];
+        let cycle = description("cycle").unwrap();
         let error = |config: RuleConfig| {
             cycle.limits.overridden(&config).validate(cycle, &config, "rules.cycle").unwrap_err().field.unwrap()
         };
@@ -202,7 +202,7 @@ mod tests {
         assert_eq!(error(RuleConfig { nudge: Some(500), ..RuleConfig::default() }), "rules.cycle.nudge");
         assert_eq!(error(RuleConfig { nudge: Some(7), block: Some(6), ..RuleConfig::default() }), "rules.cycle.block");
         assert_eq!(error(RuleConfig { window: Some(9999), ..RuleConfig::default() }), "rules.cycle.window");
-        let error_rule = &RULES[index_of("repeated-error").unwrap()];
+        let error_rule = description("repeated-error").unwrap();
         let unreachable = RuleConfig { halt: Some(9), ..RuleConfig::default() };
         let limits = error_rule.limits.overridden(&unreachable);
         let error = limits.validate(error_rule, &unreachable, "rules.repeated-error").unwrap_err();

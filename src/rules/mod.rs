@@ -1079,9 +1079,9 @@ fn info(rule: &Description, about: &'static str, limits: &Limits) -> RuleInfo {
     RuleInfo { id: rule.id, about, unit: rule.unit, nudge, block, gate, halt, window, most }
 }
 
-/// The index of a rule in [`RULES`].
-pub(crate) fn index_of(id: &str) -> Option<usize> {
-    RULES.iter().position(|rule| rule.id == id)
+/// The rule of that id.
+pub(crate) fn description(id: &str) -> Option<&'static Description> {
+    RULES.iter().find(|rule| rule.id == id)
 }
 
 /// How the outcome of a call reads in a sentence.

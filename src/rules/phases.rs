@@ -11,7 +11,7 @@
 use crate::codec::codec;
 use crate::model::{Body, Error, Level, Phases, Recommendation, Transition};
 use crate::rules::settings::{invalid, within};
-use crate::rules::{Cx, Fact, LONGEST_NAME, RULES, Signal, index_of};
+use crate::rules::{Cx, Fact, LONGEST_NAME, Signal, description};
 use crate::state::{Onset, Sighting};
 use crate::text::{Key, key, printable};
 use alloc::{format, string::String, vec::Vec};
@@ -21,7 +21,7 @@ const NAME: usize = LONGEST_NAME;
 
 /// Whether a rule refuses transitions between phases.
 pub(crate) fn is_about_phases(rule: &str) -> bool {
-    index_of(rule).and_then(|index| RULES.get(index)?.refused).is_some()
+    description(rule).is_some_and(|rule| rule.refused.is_some())
 }
 
 /// # Errors

@@ -1,7 +1,7 @@
 use crate::model::{Budgets, Config, Context, Counted, Counter, Error, ErrorCode, Level, Same, ToolConfig};
 use crate::rules::counter::{Counters, TRAIL, means, rungs};
 use crate::rules::task_loop::{HISTORY, TaskLoop};
-use crate::rules::{Limits, RULES, Rule, index_of, many, phases, task_attempts as attempts};
+use crate::rules::{Limits, RULES, Rule, description, many, phases, task_attempts as attempts};
 use crate::state::{Graph, Ordered};
 use crate::text::{Signatures, Volatile, cost_of, millionths, nearest, sort_few};
 use alloc::{boxed::Box, format, string::String, vec::Vec};
@@ -436,7 +436,7 @@ fn apply(table: &mut Table, tool: &ToolConfig, path: &str) -> Result<(), Error> 
 }
 
 fn known(id: &str, path: &str) -> Result<(), Error> {
-    if index_of(id).is_some() {
+    if description(id).is_some() {
         return Ok(());
     }
     let message = match nearest(id, RULES.iter().map(|rule| rule.id)) {

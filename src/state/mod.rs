@@ -37,8 +37,8 @@ pub(crate) use retold::Telling;
 pub(crate) use ring::Ring;
 pub(crate) use snapshot::{open, seal};
 pub(crate) use standing::{
-    FINDINGS_OF_ONE, Spent, Standings, Sum, Whose, agent_key, agent_of, owner_key, parent_of, round_key, task_key,
-    task_of,
+    FINDINGS_OF_ONE, Spent, Standings, Sum, Whose, add, agent_key, agent_of, owner_key, parent_of, round_key, task_key,
+    task_of, trend,
 };
 pub(crate) use store::{Forgotten, Store};
 pub(crate) use tight::{Occurrence, Seen};

@@ -187,6 +187,43 @@ pub(crate) struct Lookups {
 }
 
 impl Step {
+    /// Something else that repeats, seen as a call with its outcome: it is made at once, and changes nothing.
+    pub(crate) fn of_custom(
+        call: Call,
+        facts: OutcomeFacts,
+        sighting: Sighting,
+        counted: &Counted,
+        at: Option<i64>,
+    ) -> Self {
+        let all = Changes::before(counted, Sees::All);
+        Self {
+            tool: call.tool,
+            agent: call.agent,
+            outcome: Outcome::Ok,
+            facts,
+            own: all,
+            seen_changes: all,
+            all,
+            remade: false,
+            kin: Kin::default(),
+            is_news: false,
+            fewer: false,
+            narrows: false,
+            previous: counted.customs.saturating_sub(1).into(),
+            news: 0,
+            news_round: 0,
+            slept: false,
+            pause: 0,
+            idles: false,
+            index: counted.customs.into(),
+            at,
+            sighting,
+            onset: call.onset,
+            lookups: Lookups::default(),
+            call: Some(call),
+        }
+    }
+
     /// New mutations before it that may have changed what came of it.
     pub(crate) const fn mutations_before(&self) -> u64 {
         self.seen_changes.before

@@ -9,7 +9,7 @@ use crate::model::{Context, Finding, Level, Scope};
 use crate::rules::{LONGEST_NAME, counts_for_parent};
 use crate::state::Ring;
 use crate::text::{Key, key, sort_few};
-use alloc::{string::String, sync::Arc, vec::Vec};
+use alloc::{string::String, string::ToString, sync::Arc, vec::Vec};
 use smol_str::SmolStr;
 
 use super::{Iterations, KEY_BYTES};
@@ -106,12 +106,22 @@ codec!(struct Spent { events, tokens, cost_micros });
 impl Spent {
     fn add(&mut self, more: &Self) {
         self.events = self.events.saturating_add(more.events);
-        for (sum, more) in [(&mut self.tokens, more.tokens), (&mut self.cost_micros, more.cost_micros)] {
-            if let Some(more) = more {
-                *sum = Some(sum.unwrap_or(0).saturating_add(more));
-            }
-        }
+        add(&mut self.tokens, more.tokens);
+        add(&mut self.cost_micros, more.cost_micros);
     }
+}
+
+/// Adds what was told to what was told before.
+pub(crate) fn add(sum: &mut Option<u64>, more: Option<u64>) {
+    if let Some(more) = more {
+        *sum = Some(sum.unwrap_or(0).saturating_add(more));
+    }
+}
+
+/// Figures in the order in which they came; nothing where there are none.
+pub(crate) fn trend(figures: &[u32]) -> Option<String> {
+    let figures: Vec<String> = figures.iter().map(ToString::to_string).collect();
+    (!figures.is_empty()).then(|| figures.join(" → "))
 }
 
 /// What was last said of one agent's work on one task.

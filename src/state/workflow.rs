@@ -8,8 +8,9 @@
 //! that lies in artefacts and tests.
 
 use crate::codec::{codec, length};
-use crate::model::{Body, Checklist, EvaluationVerdict, Event, HaltReason, Progress, Record, Tests, Turn};
+use crate::model::{Body, Checklist, CycleStatus, EvaluationVerdict, Event, HaltReason, Progress, Record, Tests, Turn};
 use crate::state::graph::{Cycle, Graph, node_key};
+use crate::state::standing::trend;
 use crate::state::{KEY_BYTES, Onset, Ring, Sighting, TASKS, Whose};
 use crate::text::{
     FailureFacts, Key, canonical_json, combine, document, evidence, failing_tests, patch, printable, salted,
@@ -341,9 +342,8 @@ pub(crate) struct Failing {
 codec!(struct Failing { streak, same, latest, total, coverage, set, figures });
 
 impl Failing {
-    /// Takes a reading in; true when it is a step forward.
-    fn see(&mut self, lap: u32, moment: &Moment, tests: &Tests) -> bool {
-        let ids = tests.failing_ids.as_deref().map(|ids| failing_tests(ids, moment.salt));
+    /// Takes a reading in, with the key of the tests that fail and how many those are; true when it is a step forward.
+    fn see(&mut self, lap: u32, moment: &Moment, tests: &Tests, ids: Option<(Key, u32)>) -> bool {
         let Some(failing) = tests.failing.or(ids.map(|(_, size)| size)) else { return false };
         let set = ids.map(|(set, _)| set);
         let key = set.unwrap_or_else(|| salted("failing", moment.salt, &failing.to_le_bytes()));
@@ -396,11 +396,11 @@ impl Task {
     ///
     /// A lap of a cycle is as far as its busiest node: what two nodes of one lap leave unchanged is one reading.
     fn lap(&self, moment: &Moment) -> u32 {
-        let turns = self.nodes.iter().map(|node| node.turns).max().unwrap_or(0);
+        let turns = self.most_turns();
         if turns != 0 {
             turns
         } else if self.flows {
-            self.cycles.iter().map(|laps| laps.iterations).max().unwrap_or(0).saturating_add(1)
+            self.most_laps().saturating_add(1)
         } else if moment.iterations != 0 {
             moment.iterations
         } else {
@@ -448,8 +448,7 @@ impl Task {
         self.flows = true;
         let Some(cycle) = cycle else { return 0 };
         self.active = Some(cycle.key);
-        let mut laps =
-            self.take(cycle.key).unwrap_or_else(|| Laps { key: cycle.key, onset: moment.onset, ..Laps::default() });
+        let mut laps = self.take_or_begin(cycle.key, moment);
         if closes {
             laps.iterations = laps.iterations.saturating_add(1);
             laps.latest = Sighting { key: cycle.key, ..moment.here };
@@ -463,14 +462,13 @@ impl Task {
         let mut forward = false;
         let first = self.checklist.is_none() && progress.checklist.is_some_and(|now| now.done > 0);
         if let Some(tests) = &progress.tests {
-            forward |= self.failing.see(lap, moment, tests);
-            if let Some(ids) = &tests.failing_ids {
-                self.sets.push(failing_tests(ids, moment.salt).0, EVIDENCE);
+            let ids = tests.failing_ids.as_deref().map(|ids| failing_tests(ids, moment.salt));
+            forward |= self.failing.see(lap, moment, tests, ids);
+            if let Some((set, _)) = ids {
+                self.sets.push(set, EVIDENCE);
             }
-            let figure = tests.failing.or(tests.failing_ids.as_deref().map(|ids| failing_tests(ids, moment.salt).1));
-            if let (Some(failing), Some(active)) = (figure, self.active) {
-                let mut laps =
-                    (self.take(active)).unwrap_or_else(|| Laps { key: active, onset: moment.onset, ..Laps::default() });
+            if let (Some(failing), Some(active)) = (tests.failing.or(ids.map(|(_, size)| size)), self.active) {
+                let mut laps = self.take_or_begin(active, moment);
                 laps.trend.push(failing, TREND);
                 self.cycles.push(laps, CYCLES);
             }
@@ -518,6 +516,10 @@ impl Task {
 
     fn take(&mut self, cycle: Key) -> Option<Laps> {
         self.cycles.take(|laps| laps.key == cycle)
+    }
+
+    fn take_or_begin(&mut self, cycle: Key, moment: &Moment) -> Laps {
+        self.take(cycle).unwrap_or_else(|| Laps { key: cycle, onset: moment.onset, ..Laps::default() })
     }
 
     pub(crate) fn key(&self) -> Key {
@@ -588,7 +590,6 @@ impl Task {
 
     /// The record of a halt.
     pub(crate) fn record(&self, reason: HaltReason, actions: &[String], at: Option<i64>) -> Record {
-        let shown = |keys: &Ring<Key>| keys.iter().map(|key| evidence(*key).into()).collect();
         Record::LoopHalted {
             cycle_id: self.cycle_id(),
             halt_reason: reason,
@@ -680,25 +681,10 @@ pub(crate) struct Taken {
     pub(crate) of_run: (u32, u64),
 }
 
-/// Digests as `status` shows them.
+/// Digests as a status and a record show them.
 #[inline(never)]
 fn shown(keys: &Ring<Key>) -> Vec<String> {
     keys.iter().map(|key| evidence(*key).into()).collect()
-}
-
-/// What `status` shows of a cycle.
-#[derive(Clone, Debug)]
-pub(crate) struct Standing {
-    pub(crate) id: String,
-    pub(crate) nodes: Vec<String>,
-    pub(crate) driver: String,
-    pub(crate) iterations: u32,
-    pub(crate) trend: Vec<u32>,
-    pub(crate) halted: Option<HaltReason>,
-    pub(crate) diffs: Vec<String>,
-    pub(crate) docs: Vec<String>,
-    pub(crate) sets: Vec<String>,
-    pub(crate) outputs: Vec<String>,
 }
 
 impl Workflow {
@@ -886,25 +872,31 @@ impl Workflow {
     }
 
     /// Every cycle of the graph in force, as a task stands; without a task, as the one stands that was last active.
-    pub(crate) fn standings(&self, configured: Option<&Graph>, task: Option<Key>) -> Vec<Standing> {
+    /// `limit` is how many iterations each may take; 0 for any.
+    pub(crate) fn cycles(&self, configured: Option<&Graph>, task: Option<Key>, limit: u32) -> Vec<CycleStatus> {
         let flow = self.flow(configured);
         let named = task.is_some();
         let task = task.map_or_else(|| flow.task(), |task| flow.of(task));
-        let standing = |cycle: &Cycle| {
+        let status = |cycle: &Cycle| {
             let laps = task.and_then(|task| task.laps(cycle));
             let active = task.filter(|task| task.active == Some(cycle.key));
             let list = |of: fn(&Task) -> &Ring<Key>| active.map(of).map(shown).unwrap_or_default();
-            Standing {
-                id: cycle.id(),
+            let figures: Vec<u32> = laps.iter().flat_map(|laps| laps.trend.iter().copied()).collect();
+            let iterations = laps.map_or(0, |laps| laps.iterations);
+            let of = if limit == 0 { String::new() } else { format!("/{limit}") };
+            CycleStatus {
+                cycle_id: cycle.id(),
                 nodes: cycle.members.iter().map(|member| flow.graph.name(*member).to_string()).collect(),
                 driver: flow.graph.name(cycle.driver).to_string(),
-                iterations: laps.map_or(0, |laps| laps.iterations),
-                trend: laps.map(|laps| laps.trend.iter().copied().collect()).unwrap_or_default(),
-                halted: laps.and_then(|laps| laps.halted),
-                diffs: list(|task| &task.diff.latest),
-                docs: list(|task| &task.docs.latest),
-                sets: list(|task| &task.sets),
-                outputs: list(|task| &task.outputs),
+                badge: format!("Loop {iterations}{of}"),
+                iterations,
+                iterations_left: (limit != 0).then(|| limit.saturating_sub(iterations)),
+                trend: trend(&figures),
+                last_halt_reason: laps.and_then(|laps| laps.halted),
+                diff_hashes: list(|task| &task.diff.latest),
+                docs_hashes: list(|task| &task.docs.latest),
+                failing_test_signatures: list(|task| &task.sets),
+                output_hashes: list(|task| &task.outputs),
             }
         };
         // A workflow that was declared is everybody's; of one that is learned, a task has the cycles that it went
@@ -914,7 +906,7 @@ impl Workflow {
                 || flow.graph.is_declared()
                 || task.is_some_and(|task| task.laps(cycle).is_some() || task.active == Some(cycle.key))
         };
-        flow.graph.cycles().iter().filter(has).map(standing).collect()
+        flow.graph.cycles().iter().filter(has).map(status).collect()
     }
 
     /// Turns and their time of every node that a budget may bind, by name: as a task stands, or the run as a whole, and

@@ -1,7 +1,7 @@
 //! Messages of Vercel's AI SDK: those of its user interface, whose `parts` hold calls with what became of them, and
 //! those for models, whose `content` does.
 
-use super::content::{content_text, failed, flag, list, output_text, text, text_at, told};
+use super::content::{content_text, failed, flag, is_true, list, output_text, text, text_at, told};
 use super::out::{Lists, Out, Part};
 use super::pieces::Piece;
 use super::usage::Usage;
@@ -23,8 +23,7 @@ impl Reads for Reader {
         }
         out.walk(document, Lists::All(&["messages"]), |out, part| match part {
             Part::Head(map) => {
-                let context = out.context();
-                out.said(&context, Role::System, "system", map.get("system"));
+                out.said(&out.context(), Role::System, "system", map.get("system"));
             }
             Part::Entry(map) if self.stream.piece(out, &map) => {}
             Part::Entry(map) => message(out, &map),
@@ -32,7 +31,7 @@ impl Reads for Reader {
     }
 
     fn end(&mut self, out: &mut Out) {
-        self.stream.end(out);
+        self.stream.whole(out);
     }
 }
 
@@ -172,7 +171,7 @@ fn ui_tool(out: &mut Out, context: &Context, index: usize, name: Option<&Value>,
     }
     let refused = part.get("approval").is_some_and(|approval| approval.get("approved") == Some(&Value::Bool(false)));
     let (outcome, output) = match state {
-        "output-available" if part.get("preliminary") == Some(&Value::Bool(true)) => return None,
+        "output-available" if is_true(part, "preliminary") => return None,
         "output-available" => (part.get("output").map_or(Outcome::Ok, told), output_text(part.get("output"))),
         "output-error" => {
             let text = text_at(part, &["errorText"]).unwrap_or_default();
@@ -197,7 +196,7 @@ fn result(part: &Value) -> Option<ToolResult> {
         }
         (Some("execution-denied"), _) => (Outcome::Denied, text_at(output, &["reason"]).unwrap_or_default().to_owned()),
         (Some("text" | "json" | "content"), Some(value)) => (told(value), output_text(Some(value))),
-        _ if part.get("isError") == Some(&Value::Bool(true)) => (Outcome::Error, output_text(Some(output))),
+        _ if is_true(part, "isError") => (Outcome::Error, output_text(Some(output))),
         _ => (told(output), output_text(Some(output))),
     };
     let tool = text_at(part, &["toolName"]).map(str::to_owned);

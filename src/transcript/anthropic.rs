@@ -4,7 +4,7 @@
 //! messages. Agents of that vendor also put into user messages what no human wrote. What is known but of the wrong type
 //! is an error, unknown blocks are left out.
 
-use super::content::{content_text, output_text, picture, text};
+use super::content::{content_text, is_true, output_text, picture, text};
 use super::out::{Lists, Out, Part};
 use super::pieces::Piece;
 use super::usage::Usage;
@@ -47,8 +47,7 @@ const INTERRUPTED: &str = "[Request interrupted by user";
 pub(super) fn read(out: &mut Out, document: Piece<'_>) {
     out.walk(document, Lists::All(&["messages"]), |out, part| match part {
         Part::Head(map) => {
-            let context = out.context();
-            out.said(&context, Role::System, "system", map.get("system"));
+            out.said(&out.context(), Role::System, "system", map.get("system"));
         }
         Part::Entry(map) => message(out, &map),
     });
@@ -205,8 +204,8 @@ fn tool_result(out: &mut Out, context: &Context, block: &Value, index: usize, ho
         },
     };
     let output = without_reminders(&output);
-    let failed = block.get("is_error").and_then(Value::as_bool).unwrap_or(false);
-    let interrupted = host.and_then(|host| host.get("interrupted")).and_then(Value::as_bool).unwrap_or(false);
+    let failed = is_true(block, "is_error");
+    let interrupted = host.is_some_and(|host| is_true(host, "interrupted"));
     let result = ToolResult {
         outcome: outcome(output, failed, interrupted),
         exit_code: exit_code(output, failed, host),

@@ -6,7 +6,7 @@
 //! types of line are bookkeeping. The format is not documented by its vendor, so unknown types and fields are left out
 //! silently; what is known but of the wrong type is an error.
 
-use super::content::{flag, text};
+use super::content::{flag, string, text};
 use super::out::{Lists, Out, Part};
 use super::pieces::Piece;
 use super::usage::{Usage, micros};
@@ -85,7 +85,7 @@ impl Reader {
     fn assistant(&mut self, out: &mut Out, map: &Map<String, Value>) {
         let mut context = context(out, map);
         let Some(message) = message(out, map) else { return };
-        context.round = text(message, "id").map(str::to_owned);
+        context.round = string(message, "id");
         // Texts the host puts into the assistant's mouth, such as the errors of its API.
         context.synthetic = flag(map, "isApiErrorMessage") || text(message, "model") == Some("<synthetic>");
         let mut usage = Usage::of(message.get("usage"));
@@ -134,7 +134,7 @@ fn attachment(out: &mut Out, map: &Map<String, Value>) {
 fn result(out: &mut Out, map: &Map<String, Value>) {
     let cost_micros = micros(map.get("total_cost_usd").or_else(|| map.get("cost_usd")));
     let run = context(out, map).run;
-    out.spent_in_all(run.as_ref(), Usage { tokens: None, cost_micros });
+    out.spent_in_all(run, Usage { tokens: None, cost_micros });
 }
 
 fn message<'a>(out: &mut Out, map: &'a Map<String, Value>) -> Option<&'a Map<String, Value>> {

@@ -1,6 +1,6 @@
 //! What `codex exec --json` prints: threads, turns, and items that begin, change and end.
 
-use super::content::{code, id, output_text, text};
+use super::content::{code, id, output_text, present, string, text};
 use super::out::Out;
 use super::usage::Usage;
 use crate::model::{Context, HostKind, Outcome, Role, ToolResult};
@@ -67,12 +67,12 @@ impl Items {
         let said = text(item, "text");
         let (tool, args) = match text(item, "type")? {
             "agent_message" | "assistant_message" if ended => {
-                let context = Context { round: Some(out.round()), ..context.clone() };
+                let context = out.in_round(context);
                 out.said(&context, Role::Assistant, "item.text", item.get("text"));
                 return None;
             }
             "reasoning" if ended && said.is_some() => {
-                let context = Context { round: Some(out.round()), ..context.clone() };
+                let context = out.in_round(context);
                 out.reasoning(&context, said);
                 return None;
             }
@@ -94,7 +94,7 @@ impl Items {
                 self.called.remove(&call_id);
                 return None;
             }
-            let context = Context { round: Some(out.round()), ..context.clone() };
+            let context = out.in_round(context);
             out.call(&context, tool, Some(&args), Some(call_id.clone()));
         }
         if ended {
@@ -107,11 +107,9 @@ impl Items {
 
 /// What became of an item.
 fn result(item: &Map<String, Value>, call_id: String) -> ToolResult {
-    let error = item.get("error").filter(|error| !error.is_null());
-    let error = error.map(text_of);
-    let output = text(item, "aggregated_output").map(str::to_owned);
-    let output =
-        output.or(error.clone()).unwrap_or_else(|| output_text(item.get("result").filter(|told| !told.is_null())));
+    let error = present(item, &["error"]).map(text_of);
+    let output = string(item, "aggregated_output");
+    let output = output.or(error.clone()).unwrap_or_else(|| output_text(present(item, &["result"])));
     let exit_code = code(item.get("exit_code"));
     let outcome = match text(item, "status") {
         Some("declined") => Outcome::Denied,

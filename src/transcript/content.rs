@@ -11,12 +11,38 @@ use alloc::{
 use serde_json::{Map, Value};
 use xxhash_rust::xxh3::xxh3_64;
 
+/// A call whose arguments are streamed.
+#[derive(Default)]
+pub(super) struct StreamedCall {
+    /// Where it stands among the calls of its answer.
+    pub(super) index: Option<i64>,
+    pub(super) id: Option<String>,
+    pub(super) tool: String,
+    /// The text of its arguments so far.
+    pub(super) args: String,
+}
+
 pub(super) fn text<'a>(map: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
     map.get(key)?.as_str()
 }
 
 pub(super) fn flag(map: &Map<String, Value>, key: &str) -> bool {
     map.get(key).and_then(Value::as_bool).unwrap_or(false)
+}
+
+/// The text under a key, to keep.
+pub(super) fn string(map: &Map<String, Value>, key: &str) -> Option<String> {
+    text(map, key).map(str::to_owned)
+}
+
+/// The first of these keys that holds something.
+pub(super) fn present<'a>(map: &'a Map<String, Value>, keys: &[&str]) -> Option<&'a Value> {
+    keys.iter().find_map(|key| map.get(*key).filter(|value| !value.is_null()))
+}
+
+/// Whether a field says yes.
+pub(super) fn is_true(value: &Value, key: &str) -> bool {
+    value.get(key) == Some(&Value::Bool(true))
 }
 
 /// The text at a path of keys.

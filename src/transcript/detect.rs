@@ -1,5 +1,6 @@
 //! What a text is, by its first entries.
 
+use super::content::{list, text, text_at};
 use super::pieces::Piece;
 use super::{Format, ai_sdk_stream, codex_exec, devtools, langgraph, logs, openai_chunks, otel, spans};
 use crate::json;
@@ -132,26 +133,20 @@ fn entries_of(element: Piece<'_>) -> Vec<Map<String, Value>> {
 }
 
 fn is_text(map: &Map<String, Value>, key: &str) -> bool {
-    map.get(key).is_some_and(Value::is_string)
+    text(map, key).is_some()
 }
 
 fn word<'a>(map: &'a Map<String, Value>, key: &str) -> &'a str {
-    map.get(key).and_then(Value::as_str).unwrap_or_default()
+    text(map, key).unwrap_or_default()
 }
 
 fn has_any(map: &Map<String, Value>, keys: &[&str]) -> bool {
     keys.iter().any(|key| map.contains_key(*key))
 }
 
-fn elements<'a>(map: &'a Map<String, Value>, key: &str) -> &'a [Value] {
-    map.get(key).and_then(Value::as_array).map_or(&[], |list| list.as_slice())
-}
-
 /// Whether some block of the content has one of these types.
 fn block_of(map: &Map<String, Value>, key: &str, types: &[&str]) -> bool {
-    elements(map, key)
-        .iter()
-        .any(|block| block.get("type").and_then(Value::as_str).is_some_and(|kind| types.contains(&kind)))
+    list(map, key).iter().any(|block| text_at(block, &["type"]).is_some_and(|kind| types.contains(&kind)))
 }
 
 fn open_telemetry(map: &Map<String, Value>) -> bool {
@@ -176,8 +171,8 @@ fn gemini_cli(map: &Map<String, Value>) -> bool {
         || map.get("attributes").is_some_and(telemetry)
         || word(map, "type") == "gemini"
         || (word(map, "role") == "model" && map.contains_key("parts"))
-        || elements(map, "parts").iter().any(function)
-        || (word(map, "role") == "user" && !elements(map, "parts").is_empty() && !typed(elements(map, "parts")))
+        || list(map, "parts").iter().any(function)
+        || (word(map, "role") == "user" && !list(map, "parts").is_empty() && !typed(list(map, "parts")))
 }
 
 fn swe_agent(map: &Map<String, Value>) -> bool {
@@ -240,7 +235,7 @@ fn lang_chain(map: &Map<String, Value>) -> bool {
     (map.contains_key("lc") && map.contains_key("kwargs"))
         || (MESSAGES.contains(&word(map, "type")) && held("data"))
         || (TYPES.contains(&word(map, "type")) && map.contains_key("content"))
-        || elements(map, "tool_calls").iter().any(called)
+        || list(map, "tool_calls").iter().any(called)
         || map.contains_key("invalid_tool_calls")
         || (!map.is_empty() && !has_any(map, &["type", "role"]) && map.values().all(node))
 }
@@ -255,7 +250,7 @@ fn ai_sdk(map: &Map<String, Value>) -> bool {
         || ai_sdk_stream::is_one(map)
         || super::ai_sdk::kept(map).is_some_and(ai_sdk)
         || is_text(map, "role")
-            && (typed(elements(map, "parts"))
+            && (typed(list(map, "parts"))
                 || map.get("toolInvocations").is_some_and(Value::is_array)
                 || block_of(
                     map,
@@ -285,7 +280,7 @@ fn open_ai(map: &Map<String, Value>) -> bool {
         || (kind.ends_with("_call") && is_text(map, "id"))
         || (kind == "reasoning" && has_any(map, &["summary", "encrypted_content"]))
         || (kind == "message" && is_text(map, "role") && map.contains_key("content") && !map.contains_key("text"))
-        || elements(map, "tool_calls").iter().any(function)
+        || list(map, "tool_calls").iter().any(function)
         || (is_text(map, "role") && map.contains_key("function_call"))
         || matches!(word(map, "role"), "developer" | "tool" | "function")
         || matches!(word(map, "object"), "response" | "chat.completion")

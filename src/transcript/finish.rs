@@ -2,8 +2,9 @@
 //! names none, which argument only says why a call is made, and that nothing was found.
 
 use super::Transcript;
+use super::out::{Place, place};
 use super::rationale;
-use crate::model::{Body, Error, ErrorCode, Outcome};
+use crate::model::{Body, Context, Error, ErrorCode, Outcome, ToolCall, ToolResult};
 use alloc::{
     collections::{BTreeMap, BTreeSet, VecDeque},
     format,
@@ -12,8 +13,33 @@ use alloc::{
 };
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Where calls and results meet: a run and an agent.
-type Place = (Option<String>, Option<String>);
+/// Calls without ids that wait for their results.
+#[derive(Default)]
+struct Open(BTreeMap<Place, VecDeque<Call>>);
+
+/// Where a call stands among the events.
+struct Call {
+    index: usize,
+    tool: String,
+    round: Option<String>,
+}
+
+impl Open {
+    fn call(&mut self, index: usize, call: &ToolCall, context: &Context) {
+        let waiting = self.0.entry(place(context)).or_default();
+        // What the turn before left open is not answered any more.
+        waiting.retain(|call| call.round.is_none() || call.round == context.round);
+        waiting.push_back(Call { index, tool: call.tool.clone(), round: context.round.clone() });
+    }
+
+    /// Where the call stands that a result without an id belongs to: the oldest of that tool.
+    fn result(&mut self, result: &ToolResult, context: &Context) -> Option<usize> {
+        let waiting = self.0.get_mut(&place(context))?;
+        let fits = |call: &Call| result.tool.as_ref().is_none_or(|named| *named == call.tool);
+        let found = waiting.iter().position(fits)?;
+        waiting.remove(found).map(|call| call.index)
+    }
+}
 
 /// A call's id in its run, in short.
 type Key = u64;
@@ -39,12 +65,11 @@ impl Finish {
     /// without an id that may still be answered, or the first result whose call may still come. All of them where less
     /// than half would be.
     pub(super) fn whole(&self, transcript: &Transcript) -> usize {
-        let mut open: BTreeMap<Place, VecDeque<(usize, String, Option<String>)>> = BTreeMap::new();
+        let mut open = Open::default();
         let mut early: BTreeMap<Key, usize> = BTreeMap::new();
         let mut called: BTreeSet<Key> = BTreeSet::new();
         for (index, traced) in transcript.events.iter().enumerate() {
             let context = &traced.event.context;
-            let place = || (context.run.clone(), context.agent.clone());
             match &traced.event.body {
                 Body::ToolCall(call) => match &call.call_id {
                     Some(id) => {
@@ -52,11 +77,7 @@ impl Finish {
                         early.remove(&key);
                         called.insert(key);
                     }
-                    None => {
-                        let waiting = open.entry(place()).or_default();
-                        waiting.retain(|(_, _, round)| round.is_none() || *round == context.round);
-                        waiting.push_back((index, call.tool.clone(), context.round.clone()));
-                    }
+                    None => open.call(index, call, context),
                 },
                 Body::ToolResult(result) => match &result.call_id {
                     Some(id) => {
@@ -67,19 +88,13 @@ impl Finish {
                         }
                     }
                     None => {
-                        let Some(waiting) = open.get_mut(&place()) else { continue };
-                        let fits = |(_, tool, _): &(usize, String, Option<String>)| {
-                            result.tool.as_ref().is_none_or(|named| named == tool)
-                        };
-                        if let Some(found) = waiting.iter().position(fits) {
-                            waiting.remove(found);
-                        }
+                        open.result(result, context);
                     }
                 },
                 _ => {}
             }
         }
-        let calls = open.values().flatten().map(|(index, ..)| *index);
+        let calls = open.0.values().flatten().map(|call| call.index);
         let all = transcript.events.len();
         match calls.chain(early.into_values()).min() {
             Some(first) if first >= all / 2 => first,
@@ -176,31 +191,16 @@ fn calls_before_results(transcript: &mut Transcript, called: &mut BTreeMap<Key, 
 
 /// Gives calls and results without ids the same one, where the log tells by their order which belong together.
 fn name_pairs(transcript: &mut Transcript, named: &mut usize) {
-    // Calls that wait: where they stand, their tool and round.
-    let mut open: BTreeMap<Place, VecDeque<(usize, String, Option<String>)>> = BTreeMap::new();
+    let mut open = Open::default();
     let mut pairs = Vec::new();
     for (index, traced) in transcript.events.iter().enumerate() {
         let context = &traced.event.context;
-        let place = || (context.run.clone(), context.agent.clone());
         match &traced.event.body {
-            Body::ToolCall(call) if call.call_id.is_none() => {
-                let waiting = open.entry(place()).or_default();
-                // What the turn before left open is not answered any more.
-                waiting.retain(|(_, _, round)| round.is_none() || *round == context.round);
-                waiting.push_back((index, call.tool.clone(), context.round.clone()));
-            }
+            Body::ToolCall(call) if call.call_id.is_none() => open.call(index, call, context),
+            // What was turned away was no call of these.
+            Body::ToolResult(ToolResult { call_id: None, tool: None, outcome: Outcome::NotExecuted, .. }) => {}
             Body::ToolResult(result) if result.call_id.is_none() => {
-                // What was turned away was no call of these.
-                if result.tool.is_none() && result.outcome == Outcome::NotExecuted {
-                    continue;
-                }
-                let Some(waiting) = open.get_mut(&place()) else { continue };
-                let fits = |(_, tool, _): &(usize, String, Option<String>)| {
-                    result.tool.as_ref().is_none_or(|named| named == tool)
-                };
-                if let Some((call, ..)) = waiting.iter().position(fits).and_then(|found| waiting.remove(found)) {
-                    pairs.push((call, index));
-                }
+                pairs.extend(open.result(result, context).map(|call| (call, index)));
             }
             _ => {}
         }

@@ -4,7 +4,9 @@
 //! A recording writes a message again whenever a call of it has got further, so of each message only what is new counts.
 
 use super::Reads;
-use super::content::{self, content_text, failed, flag, list, number_after, output_text, text, text_at};
+use super::content::{
+    self, content_text, failed, flag, is_true, list, number_after, output_text, string, text, text_at,
+};
 use super::out::{Lists, Out, Part};
 use super::pieces::Piece;
 use super::usage::Usage;
@@ -66,7 +68,7 @@ impl Reader {
             return;
         }
         if map.contains_key("projectHash") && !map.contains_key("type") {
-            out.run = text(map, "sessionId").map(str::to_owned);
+            out.run = string(map, "sessionId");
             *self = Self::of(map);
             return;
         }
@@ -244,7 +246,7 @@ fn contents(out: &mut Out, mut context: Context, map: &Map<String, Value>) {
             let (call_id, tool) = (content::id(answer.get("id")), text_at(answer, &["name"]).map(str::to_owned));
             let exit_code = exit_code(&output);
             out.result(&context, ToolResult { call_id, tool, outcome, output, exit_code, ..ToolResult::default() });
-        } else if part.get("thought") == Some(&Value::Bool(true)) {
+        } else if is_true(part, "thought") {
             out.reasoning(&context, text_at(part, &["text"]));
         } else if let Some(said) = text_at(part, &["text"]) {
             let synthetic = role == Role::User && SYNTHETIC.iter().any(|start| said.starts_with(start));
@@ -256,7 +258,7 @@ fn contents(out: &mut Out, mut context: Context, map: &Map<String, Value>) {
 /// A log record of the telemetry file. It tells what was called and whether it worked, but no output.
 fn telemetry(out: &mut Out, mut context: Context, attributes: &Map<String, Value>) {
     context.at = out.time("attributes.event.timestamp", attributes.get("event.timestamp"));
-    context.run = text(attributes, "session.id").map(str::to_owned);
+    context.run = string(attributes, "session.id");
     match text(attributes, "event.name").unwrap_or_default() {
         "gemini_cli.user_prompt" => {
             if let Some(prompt) = text(attributes, "prompt") {

@@ -2,7 +2,7 @@
 //! and plain; alone, in lists, or in the state that LangGraph writes after each node.
 
 use super::Reads;
-use super::content::{self, failed, list, output_text, text, text_at, told};
+use super::content::{self, failed, list, output_text, string, text, text_at, told};
 use super::out::{Lists, Out, Part};
 use super::pieces::Piece;
 use super::usage::Usage;
@@ -155,6 +155,6 @@ fn result(out: &mut Out, context: &Context, map: &Map<String, Value>) {
         Some("error") => failed(&output),
         _ => map.get("content").map_or(Outcome::Ok, told),
     };
-    let (call_id, tool) = (content::id(map.get("tool_call_id")), text(map, "name").map(str::to_owned));
+    let (call_id, tool) = (content::id(map.get("tool_call_id")), string(map, "name"));
     out.result(context, ToolResult { call_id, tool, outcome, output, ..ToolResult::default() });
 }

@@ -2,7 +2,7 @@
 //! is named first, and pairs without a mode where there was only one. Of several modes the one that tells most at least
 //! length is read. And the state of a thread, as its interface answers it, alone or in a list.
 
-use super::content::{at, content_text, id, list, text};
+use super::content::{StreamedCall, at, content_text, id, list, text, text_at};
 use super::langchain;
 use super::out::Out;
 use super::pieces::Piece;
@@ -109,7 +109,7 @@ impl States {
             self.state(out, *piece);
         }
         if !inside.closed {
-            out.cut_off(inside.pieces.last().map_or(document.line, |(_, last)| last.line));
+            out.cut_off(inside.last_line());
         }
         true
     }
@@ -156,7 +156,7 @@ impl States {
             }
         }
         if !inside.closed || !members.closed {
-            out.cut_off(inside.pieces.last().map_or(messages.line, |(_, last)| last.line));
+            out.cut_off(inside.last_line());
         }
     }
 }
@@ -319,8 +319,7 @@ struct Streamed {
     id: Option<String>,
     line: u32,
     text: String,
-    /// Where it stands in the message, its id, name and the text of the arguments.
-    calls: Vec<(Option<i64>, Option<String>, String, String)>,
+    calls: Vec<StreamedCall>,
     /// Each piece tells what it adds.
     usage: Usage,
 }
@@ -335,7 +334,7 @@ impl Streams {
             // A whole message: what its graph said before is whole, and so is what it answers.
             let answered = text(fields, "tool_call_id");
             self.end(out, |open| {
-                open.graph == graph || open.calls.iter().any(|(_, id, ..)| id.is_some() && id.as_deref() == answered)
+                open.graph == graph || open.calls.iter().any(|call| call.id.is_some() && call.id.as_deref() == answered)
             });
             return entry(out, &Value::Object(chunk.clone()));
         }
@@ -353,13 +352,14 @@ impl Streams {
         open.usage.add(langchain::used(fields));
         open.text.push_str(&fields.get("content").and_then(content_text).unwrap_or_default());
         for part in list(fields, "tool_call_chunks") {
-            let name = part.get("name").and_then(Value::as_str).unwrap_or_default();
-            let args = part.get("args").and_then(Value::as_str).unwrap_or_default();
+            let [tool, args] = ["name", "args"].map(|key| text_at(part, &[key]).unwrap_or_default());
             let index = part.get("index").and_then(Value::as_i64);
-            let before = open.calls.iter_mut().rev().find(|(place, ..)| index.is_none() || *place == index);
-            match before {
-                Some((.., before)) if name.is_empty() => before.push_str(args),
-                _ => open.calls.push((index, id(part.get("id")), name.to_owned(), args.to_owned())),
+            match open.calls.iter_mut().rev().find(|call| index.is_none() || call.index == index) {
+                Some(call) if tool.is_empty() => call.args.push_str(args),
+                _ => {
+                    let (tool, args) = (tool.to_owned(), args.to_owned());
+                    open.calls.push(StreamedCall { index, id: id(part.get("id")), tool, args });
+                }
             }
         }
     }
@@ -377,9 +377,9 @@ impl Streams {
             if open.text.is_empty() && open.calls.is_empty() {
                 continue;
             }
-            let calls = open.calls.into_iter();
-            let calls: Vec<Value> =
-                calls.map(|(_, id, name, args)| json!({ "id": id, "name": name, "args": args })).collect();
+            let calls: Vec<Value> = (open.calls.into_iter())
+                .map(|StreamedCall { id, tool, args, .. }| json!({ "id": id, "name": tool, "args": args }))
+                .collect();
             entry(out, &json!({ "type": "ai", "content": open.text, "tool_calls": calls }));
         }
         out.line = line;

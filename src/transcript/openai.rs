@@ -3,7 +3,7 @@
 //!
 //! Neither form tells whether a tool failed, so an output that begins as errors do counts as one.
 
-use super::content::{self, code, list, number_after, output_text, text, text_at, told};
+use super::content::{self, code, list, number_after, output_text, present, string, text, text_at, told};
 use super::out::{Lists, Out, Part};
 use super::pieces::Piece;
 use super::usage::Usage;
@@ -83,8 +83,7 @@ impl Reads for Reader {
             },
         });
         // Beside a conversation stands what all of it took.
-        let run = out.run.clone();
-        out.spent_in_all(run.as_ref(), core::mem::take(&mut self.answer));
+        out.spent_in_all(out.run.clone(), core::mem::take(&mut self.answer));
     }
 
     fn end(&mut self, out: &mut Out) {
@@ -221,7 +220,7 @@ fn message(out: &mut Out, mut context: Context, map: &Map<String, Value>) {
                 out.end_round();
             }
             context.round = Some(out.round());
-            context.agent = text(map, "name").map(str::to_owned);
+            context.agent = string(map, "name");
             out.spends(&context, Usage::of(map.get("usage")));
             out.reasoning(&context, text(map, "reasoning_content").or_else(|| text(map, "reasoning")));
             out.said(&context, Role::Assistant, "content", content);
@@ -251,7 +250,7 @@ pub(super) fn calls(out: &mut Out, context: &Context, map: &Map<String, Value>) 
             other => out.fail("tool_calls", "calls with the name of a function", other),
         }
     }
-    if let Some(call) = map.get("function_call").filter(|call| !call.is_null()) {
+    if let Some(call) = present(map, &["function_call"]) {
         match text_at(call, &["name"]) {
             Some(name) => out.call(context, name.to_owned(), call.get("arguments"), None),
             None => out.fail("function_call.name", "the name of a function", call.get("name")),
@@ -314,7 +313,7 @@ fn item(out: &mut Out, mut context: Context, kind: &str, map: &Map<String, Value
 
 /// The result that some calls carry themselves.
 fn answered(out: &mut Out, context: &Context, call_id: Option<String>, map: &Map<String, Value>) -> bool {
-    let error = map.get("error").filter(|error| !error.is_null());
+    let error = present(map, &["error"]);
     let output = ["output", "results", "outputs", "result"].iter().find_map(|key| map.get(*key));
     let status = text(map, "status");
     if error.is_none() && output.is_none_or(Value::is_null) && status != Some("failed") {

@@ -1,6 +1,6 @@
 //! The chunks in which a chat model streams its answer.
 
-use super::content::{id, list, text, text_at};
+use super::content::{StreamedCall, id, list, text, text_at};
 use super::usage::Usage;
 use alloc::{borrow::ToOwned, string::String, vec::Vec};
 use serde_json::{Map, Value, json};
@@ -20,8 +20,7 @@ struct Answer {
     id: Option<String>,
     text: String,
     reasoning: String,
-    /// Where a call stands, its id, name and the text of its arguments.
-    calls: Vec<(Option<i64>, Option<String>, String, String)>,
+    calls: Vec<StreamedCall>,
     ended: bool,
     usage: Usage,
 }
@@ -77,24 +76,22 @@ impl Answer {
         let index = call.get("index").and_then(Value::as_i64);
         let (name, args) = (text_at(call, &["function", "name"]), text_at(call, &["function", "arguments"]));
         let id = id(call.get("id")).filter(|id| !id.is_empty());
-        let before =
-            self.calls.iter_mut().rev().find(|(place, known, ..)| *place == index && (id.is_none() || *known == id));
-        match before {
-            Some((_, _, known, before)) => {
-                if known.is_empty() {
-                    known.push_str(name.unwrap_or_default());
-                }
-                before.push_str(args.unwrap_or_default());
+        let same = |known: &StreamedCall| known.index == index && (id.is_none() || known.id == id);
+        let found = self.calls.iter().rposition(same).unwrap_or_else(|| {
+            self.calls.push(StreamedCall { index, id, ..StreamedCall::default() });
+            self.calls.len() - 1
+        });
+        if let Some(call) = self.calls.get_mut(found) {
+            if call.tool.is_empty() {
+                call.tool.push_str(name.unwrap_or_default());
             }
-            None => {
-                self.calls.push((index, id, name.unwrap_or_default().to_owned(), args.unwrap_or_default().to_owned()))
-            }
+            call.args.push_str(args.unwrap_or_default());
         }
     }
 
     fn message(self) -> (Map<String, Value>, Usage) {
-        let calls = self.calls.into_iter().map(|(_, id, name, args)| {
-            json!({ "id": id, "type": "function", "function": { "name": name, "arguments": args } })
+        let calls = self.calls.into_iter().map(|StreamedCall { id, tool, args, .. }| {
+            json!({ "id": id, "type": "function", "function": { "name": tool, "arguments": args } })
         });
         let mut message = Map::new();
         message.insert("role".to_owned(), "assistant".into());

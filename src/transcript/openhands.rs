@@ -2,15 +2,15 @@
 //! software-agent SDK). Bookkeeping events are left out.
 
 use super::Reads;
-use super::content::{self, arguments, at, code, content_text, failed, output_text, text, text_at};
+use super::content::{self, arguments, at, code, content_text, failed, is_true, output_text, string, text, text_at};
 use super::out::{Lists, Out, Part};
 use super::pieces::Piece;
 use super::usage::{Usage, micros};
 use crate::model::{Context, HostKind, Outcome, Role, ToolResult};
 use alloc::{
-    borrow::ToOwned,
+    borrow::{Cow, ToOwned},
     collections::{BTreeMap, BTreeSet},
-    string::{String, ToString},
+    string::String,
     vec::Vec,
 };
 use serde_json::{Map, Value};
@@ -46,6 +46,13 @@ const EVENT: [&str; 11] = [
     "wait_for_response",
 ];
 
+/// The exit code of a command that has not ended.
+const NOT_ENDED: i32 = -1;
+
+/// Actions that are bookkeeping.
+const NO_ACTIONS: [&str; 9] =
+    ["recall", "change_agent_state", "null", "condensation_request", "pause", "resume", "stop", "send_pr", "push"];
+
 #[derive(Default)]
 pub(super) struct Reader {
     /// Call ids, by the id of the action.
@@ -72,8 +79,7 @@ impl Reads for Reader {
             Part::Entry(map) => self.event(out, &map),
         });
         let left = self.in_all.beyond(&mut self.told);
-        let run = out.run.clone();
-        out.spent_in_all(run.as_ref(), left);
+        out.spent_in_all(out.run.clone(), left);
     }
 }
 
@@ -99,7 +105,7 @@ impl Reader {
         }
         let response = map.get("tool_call_metadata").and_then(|metadata| metadata.get("model_response"));
         let id = response.and_then(|response| content::id(response.get("id")));
-        let id = id.or_else(|| text(map, "llm_response_id").map(str::to_owned));
+        let id = id.or_else(|| string(map, "llm_response_id"));
         let Some(id) = id.filter(|id| !self.counted && self.answered.insert(id.clone())) else { return };
         let own = Usage::of(response.and_then(|response| response.get("usage")));
         let usage = self.answers.remove(&id).unwrap_or(own);
@@ -129,14 +135,15 @@ impl Reader {
     }
 
     fn action(&mut self, out: &mut Out, mut context: Context, action: &str, map: &Map<String, Value>) {
-        let flat = || map.iter().filter(|(key, _)| !EVENT.contains(&key.as_str()));
-        let flat: Map<String, Value> = if map.contains_key("args") {
-            Map::new()
-        } else {
-            flat().map(|(key, value)| (key.clone(), value.clone())).collect()
+        let args = match map.get("args") {
+            Some(Value::Object(args)) => Cow::Borrowed(args),
+            Some(_) => Cow::Owned(Map::new()),
+            None => {
+                let flat = map.iter().filter(|(key, _)| !EVENT.contains(&key.as_str()));
+                Cow::Owned(flat.map(|(key, value)| (key.clone(), value.clone())).collect())
+            }
         };
-        let args = map.get("args").and_then(Value::as_object).unwrap_or(&flat);
-        let content = text(args, "content").or_else(|| text(map, "message")).unwrap_or_default();
+        let content = text(&args, "content").or_else(|| text(map, "message")).unwrap_or_default();
         // What waits for no answer was said by whoever gave the task, in logs that do not name who spoke.
         let by_user = text(map, "source")
             .map_or(map.get("wait_for_response") == Some(&Value::Bool(false)), |source| source == "user");
@@ -146,41 +153,39 @@ impl Reader {
                 return out.message(&context, Role::User, None, content);
             }
             "system" => return out.message(&context, Role::System, None, content),
-            "recall"
-            | "change_agent_state"
-            | "null"
-            | "condensation_request"
-            | "pause"
-            | "resume"
-            | "stop"
-            | "send_pr"
-            | "push" => {
-                return;
-            }
             "condensation" => return out.host(&context, HostKind::Compaction, None),
+            _ if NO_ACTIONS.contains(&action) => return,
             _ => {}
         }
-        let metadata = map.get("tool_call_metadata").unwrap_or(&Value::Null);
         // The calls of one answer of the model share its id.
-        let response = text_at(metadata, &["model_response", "id"]).map(str::to_owned);
-        context.round = response.or_else(|| content::id(map.get("id"))).or_else(|| {
+        let response = map.get("tool_call_metadata").and_then(|metadata| text_at(metadata, &["model_response", "id"]));
+        context.round = response.map(str::to_owned).or_else(|| content::id(map.get("id"))).or_else(|| {
             out.end_round();
             Some(out.round())
         });
         match action {
-            "message" => return out.message(&context, Role::Assistant, None, content),
+            "message" => out.message(&context, Role::Assistant, None, content),
             "finish" | "reject" => {
-                let last =
-                    ["final_thought", "thought"].iter().find_map(|key| text(args, key).filter(|text| !text.is_empty()));
-                return out.message(&context, Role::Assistant, None, last.unwrap_or(content));
+                let last = ["final_thought", "thought"].iter().find_map(|key| written(&args, key));
+                out.message(&context, Role::Assistant, None, last.unwrap_or(content));
             }
-            _ => {}
+            _ => self.call(out, &context, action, &args, map),
         }
-        if action != "think"
-            && let Some(thought) = text(args, "thought").filter(|text| !text.is_empty())
-        {
-            out.message(&context, Role::Assistant, None, thought);
+    }
+
+    fn call(
+        &mut self,
+        out: &mut Out,
+        context: &Context,
+        action: &str,
+        args: &Map<String, Value>,
+        map: &Map<String, Value>,
+    ) {
+        let thinks = action == "think";
+        if let Some(thought) = written(args, "thought").filter(|_| !thinks) {
+            out.message(context, Role::Assistant, None, thought);
         }
+        let metadata = map.get("tool_call_metadata").unwrap_or(&Value::Null);
         let id = content::id(map.get("id"));
         let call_id = text_at(metadata, &["tool_call_id"]).map(str::to_owned).or_else(|| id.clone());
         let tool = match (action, text(args, "agent")) {
@@ -198,11 +203,10 @@ impl Reader {
             self.calls.insert(id, call_id.clone());
         }
         let mut told = args.clone();
-        told.retain(|key, value| !NO_ARGUMENTS.contains(&key.as_str()) && !value.is_null());
-        if action == "think" {
-            told = args.clone();
+        if !thinks {
+            told.retain(|key, value| !NO_ARGUMENTS.contains(&key.as_str()) && !value.is_null());
         }
-        out.call(&context, tool, Some(&Value::Object(told)), call_id);
+        out.call(context, tool, Some(&Value::Object(told)), call_id);
     }
 
     fn observation(&mut self, out: &mut Out, mut context: Context, observation: &str, map: &Map<String, Value>) {
@@ -233,18 +237,18 @@ impl Reader {
         let exit_code = at(extras, &["metadata", "exit_code"]).or_else(|| extras.get("exit_code"));
         let exit_code = code(exit_code.or_else(|| map.get("exit_code")));
         let suffix = text_at(extras, &["metadata", "suffix"]).unwrap_or_default();
-        let timed_out = exit_code == Some(-1) && (suffix.contains("timed out") || suffix.contains("no new output"));
+        let timed_out =
+            exit_code == Some(NOT_ENDED) && (suffix.contains("timed out") || suffix.contains("no new output"));
         let outcome = match observation {
             "error" => failed(&output),
             "user_rejected" => Outcome::Denied,
-            _ if timed_out || extras.get("timeout") == Some(&Value::Bool(true)) => Outcome::Timeout,
-            _ if at(extras, &["error"]).and_then(Value::as_bool) == Some(true) => Outcome::Error,
+            _ if timed_out || is_true(extras, "timeout") => Outcome::Timeout,
+            _ if is_true(extras, "error") => Outcome::Error,
             // Editors answer what went wrong as text.
             _ if output.starts_with("ERROR:") => Outcome::Error,
             _ => Outcome::Ok,
         };
-        // -1 stands for a command that has not ended.
-        let exit_code = exit_code.filter(|code| *code != -1);
+        let exit_code = exit_code.filter(|code| *code != NOT_ENDED);
         out.result(
             &context,
             ToolResult { call_id, tool: unnamed, outcome, output, exit_code, ..ToolResult::default() },
@@ -287,10 +291,16 @@ fn without_summary(args: Option<Value>) -> Value {
     }
 }
 
+/// A text under a key, where it holds something.
+fn written<'a>(map: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
+    text(map, key).filter(|text| !text.is_empty())
+}
+
 /// An event of the SDK.
 fn sdk_event(out: &mut Out, mut context: Context, kind: &str, map: &Map<String, Value>) {
     let call_id = content::id(map.get("tool_call_id"));
-    let tool = text(map, "tool_name").map(str::to_owned);
+    let tool = string(map, "tool_name");
+    let of_answer = || string(map, "llm_response_id").or_else(|| string(map, "id"));
     match kind {
         "SystemPromptEvent" => {
             let prompt = map.get("system_prompt").map(|prompt| prompt.get("text").unwrap_or(prompt));
@@ -298,65 +308,40 @@ fn sdk_event(out: &mut Out, mut context: Context, kind: &str, map: &Map<String, 
         }
         "MessageEvent" => {
             let message = map.get("llm_message").unwrap_or(&Value::Null);
-            let by_user = text(map, "source").or_else(|| text_at(message, &["role"])) == Some("user");
-            if by_user {
+            let role = if text(map, "source").or_else(|| text_at(message, &["role"])) == Some("user") {
                 out.end_round();
+                Role::User
             } else {
-                context.round = text(map, "llm_response_id").or_else(|| text(map, "id")).map(str::to_owned);
-            }
-            let role = if by_user { Role::User } else { Role::Assistant };
+                context.round = of_answer();
+                Role::Assistant
+            };
             out.said(&context, role, "llm_message.content", message.get("content"));
         }
         "ActionEvent" => {
-            context.round = text(map, "llm_response_id").or_else(|| text(map, "id")).map(str::to_owned);
+            context.round = of_answer();
             out.reasoning(&context, text(map, "reasoning_content"));
             out.said(&context, Role::Assistant, "thought", map.get("thought"));
             let Some(tool) = tool else {
                 return out.fail("tool_name", "the name of the tool", map.get("tool_name"));
             };
-            let call = map.get("tool_call").unwrap_or(&Value::Null);
-            let written = call.get("arguments").or_else(|| at(call, &["function", "arguments"]));
-            let args = match (map.get("action"), written) {
-                (_, Some(written)) if arguments(Some(written)).0.is_some() => Some(written.clone()),
-                (Some(Value::Object(action)), _) => {
-                    let mut action = action.clone();
-                    action.remove("kind");
-                    Some(Value::Object(action))
-                }
-                (_, written) => written.cloned(),
-            };
-            out.call(&context, tool, Some(&without_summary(args)), call_id.or_else(|| content::id(map.get("id"))));
+            out.call(&context, tool, Some(&sdk_arguments(map)), call_id.or_else(|| content::id(map.get("id"))));
         }
         "ObservationEvent" => {
-            let observation = map.get("observation").unwrap_or(&Value::Null);
-            let output = match ["content", "output", "error"].iter().find_map(|key| observation.get(*key)) {
-                Some(output @ (Value::Array(_) | Value::String(_))) => content_text(output).unwrap_or_default(),
-                _ => output_text(Some(observation)),
-            };
-            let is = |key: &str| observation.get(key).and_then(Value::as_bool) == Some(true);
-            let exit_code = code(at(observation, &["metadata", "exit_code"]).or_else(|| observation.get("exit_code")));
-            let outcome = if is("timeout") {
-                Outcome::Timeout
-            } else if is("is_error") || observation.get("error").is_some_and(Value::is_string) {
-                failed(&output)
-            } else {
-                Outcome::Ok
-            };
             let call_id = call_id.or_else(|| content::id(map.get("action_id")));
-            let exit_code = exit_code.filter(|code| *code != -1);
-            out.result(&context, ToolResult { call_id, tool, outcome, output, exit_code, ..ToolResult::default() });
+            let observed = sdk_observation(map.get("observation").unwrap_or(&Value::Null));
+            out.result(&context, ToolResult { call_id, tool, ..observed });
         }
         "AgentErrorEvent" => {
-            let output = text(map, "error").unwrap_or_default().to_string();
-            let outcome = failed(&output);
+            let output = string(map, "error").unwrap_or_default();
             if call_id.is_some() {
+                let outcome = failed(&output);
                 out.result(&context, ToolResult { call_id, tool, outcome, output, ..ToolResult::default() });
             } else if !output.is_empty() {
                 out.not_executed(&context, output);
             }
         }
         "UserRejectObservation" => {
-            let output = text(map, "rejection_reason").unwrap_or_default().to_owned();
+            let output = string(map, "rejection_reason").unwrap_or_default();
             let (outcome, call_id) = (Outcome::Denied, call_id.or_else(|| content::id(map.get("action_id"))));
             out.result(&context, ToolResult { call_id, tool, outcome, output, ..ToolResult::default() });
         }
@@ -364,4 +349,36 @@ fn sdk_event(out: &mut Out, mut context: Context, kind: &str, map: &Map<String, 
         "PauseEvent" | "InterruptEvent" => out.host(&context, HostKind::Intervention, Some("interrupt")),
         _ => {}
     }
+}
+
+/// The arguments of a call: as the model wrote them, where they can be read, else as the SDK understood them.
+fn sdk_arguments(map: &Map<String, Value>) -> Value {
+    let call = map.get("tool_call").unwrap_or(&Value::Null);
+    let written = call.get("arguments").or_else(|| at(call, &["function", "arguments"]));
+    without_summary(match (map.get("action"), written) {
+        (_, Some(written)) if arguments(Some(written)).0.is_some() => Some(written.clone()),
+        (Some(Value::Object(action)), _) => {
+            let mut action = action.clone();
+            action.remove("kind");
+            Some(Value::Object(action))
+        }
+        (_, written) => written.cloned(),
+    })
+}
+
+/// What came of a call.
+fn sdk_observation(observation: &Value) -> ToolResult {
+    let output = match ["content", "output", "error"].iter().find_map(|key| observation.get(*key)) {
+        Some(output @ (Value::Array(_) | Value::String(_))) => content_text(output).unwrap_or_default(),
+        _ => output_text(Some(observation)),
+    };
+    let outcome = if is_true(observation, "timeout") {
+        Outcome::Timeout
+    } else if is_true(observation, "is_error") || observation.get("error").is_some_and(Value::is_string) {
+        failed(&output)
+    } else {
+        Outcome::Ok
+    };
+    let exit_code = code(at(observation, &["metadata", "exit_code"]).or_else(|| observation.get("exit_code")));
+    ToolResult { outcome, output, exit_code: exit_code.filter(|code| *code != NOT_ENDED), ..ToolResult::default() }
 }

@@ -5,7 +5,7 @@
 //! A span is written when it ends, so events are put in the order of time. A call that was recorded without its
 //! arguments is like no other call: telling them all alike would see loops where there is only a setting.
 
-use super::content::{self, arguments, at, content_text, failed, output_text, text_at};
+use super::content::{self, arguments, at, content_text, failed, is_true, output_text, text, text_at};
 use super::out::{self, Out};
 use super::pieces::Piece;
 use super::usage::{Usage, count, micros};
@@ -189,7 +189,7 @@ fn collect(out: &mut Out, piece: Piece<'_>, spans: &mut Spans, depth: u32) {
     }
     if container {
         if !inside.closed && out.transcript.errors.len() == failures {
-            out.cut_off(inside.pieces.last().map_or(piece.line, |(_, last)| last.line));
+            out.cut_off(inside.last_line());
         }
         return;
     }
@@ -227,32 +227,11 @@ fn span(line: u32, map: &Map<String, Value>) -> Result<Span, (&'static str, Opti
             attributes.entry(name).or_insert_with(|| value.clone());
         }
     }
-    let status = map.get("status");
-    let code = status.map(|status| status.get("code").or_else(|| status.get("status_code")).unwrap_or(status));
-    let codes = [code, map.get("status_code"), map.get("statusCode")];
-    let failed = codes.into_iter().flatten().any(|code| match code {
-        Value::String(code) => {
-            matches!(code.to_ascii_uppercase().as_str(), "STATUS_CODE_ERROR" | "ERROR" | "STATUSCODE.ERROR")
-        }
-        code => code.as_i64() == Some(2),
-    });
-    let exception = content::list(map, "events").iter().find_map(|event| {
-        let told = self::attributes(event.get("attributes"));
-        Some(lookup(&told, "exception.message").or_else(|| event.get("message"))?.as_str()?.to_owned())
-    });
-    let kind = attributes.get("error.type").and_then(Value::as_str).map(str::to_owned);
-    let message = status.and_then(|status| status.get("message").or_else(|| status.get("description"))?.as_str());
-    let message = message.filter(|text| !text.is_empty());
-    let message =
-        message.or_else(|| ["status_message", "statusMessage"].iter().find_map(|key| map.get(*key)?.as_str()));
+    let error = error_of(map, &attributes);
     for event in content::list(map, "events") {
         said_in_event(&mut attributes, event);
     }
     monocle::complete(&mut attributes, content::list(map, "events"));
-    let error = (failed || kind.is_some()).then(|| {
-        let text = message.filter(|text| !text.is_empty()).map(str::to_owned).or(exception);
-        text.or_else(|| kind.clone()).unwrap_or_default()
-    });
     Ok(Span {
         line,
         id,
@@ -266,19 +245,42 @@ fn span(line: u32, map: &Map<String, Value>) -> Result<Span, (&'static str, Opti
         start: nanos(whole([&["startTimeUnixNano"], &["start_time"], &["startTime"]]).or_else(|| map.get("timestamp"))),
         end: nanos(whole([&["endTimeUnixNano"], &["end_time"], &["endTime"]])),
         kind: kind_of(map, &attributes),
-        attributes,
         error,
+        attributes,
     })
 }
 
+/// What went wrong in a span, where something did.
+fn error_of(map: &Map<String, Value>, attributes: &Map<String, Value>) -> Option<String> {
+    let status = map.get("status");
+    let code = status.map(|status| status.get("code").or_else(|| status.get("status_code")).unwrap_or(status));
+    let codes = [code, map.get("status_code"), map.get("statusCode")];
+    let failed = codes.into_iter().flatten().any(|code| match code {
+        Value::String(code) => {
+            matches!(code.to_ascii_uppercase().as_str(), "STATUS_CODE_ERROR" | "ERROR" | "STATUSCODE.ERROR")
+        }
+        code => code.as_i64() == Some(2),
+    });
+    let exception = content::list(map, "events").iter().find_map(|event| {
+        let told = self::attributes(event.get("attributes"));
+        Some(lookup(&told, "exception.message").or_else(|| event.get("message"))?.as_str()?.to_owned())
+    });
+    let kind = text(attributes, "error.type");
+    let message = status.and_then(|status| status.get("message").or_else(|| status.get("description"))?.as_str());
+    let message = message.filter(|text| !text.is_empty());
+    let message = message.or_else(|| ["status_message", "statusMessage"].iter().find_map(|key| text(map, key)));
+    let message = message.filter(|text| !text.is_empty()).map(str::to_owned);
+    (failed || kind.is_some()).then(|| message.or(exception).or(kind.map(str::to_owned)).unwrap_or_default())
+}
+
 fn name_of(map: &Map<String, Value>) -> &str {
-    ["name", "span_name"].iter().find_map(|key| map.get(*key)?.as_str()).unwrap_or_default()
+    ["name", "span_name"].iter().find_map(|key| text(map, key)).unwrap_or_default()
 }
 
 fn kind_of(map: &Map<String, Value>, attributes: &Map<String, Value>) -> Kind {
     let given = |key: &str| lookup(attributes, key).and_then(Value::as_str);
     let name = name_of(map);
-    let column = ["span_kind", "spanKind", "kind"].iter().find_map(|key| map.get(*key)?.as_str());
+    let column = ["span_kind", "spanKind", "kind"].iter().find_map(|key| text(map, key));
     let told = given("gen_ai.operation.name").or_else(|| given("openinference.span.kind"));
     let told = told
         .or_else(|| given("traceloop.span.kind"))
@@ -554,7 +556,7 @@ impl<'a> Reader<'a> {
         let (outcome, output) = match &span.error {
             None => (Outcome::Ok, output),
             Some(error) => {
-                let kind = span.attributes.get("error.type").and_then(Value::as_str).unwrap_or_default();
+                let kind = text(&span.attributes, "error.type").unwrap_or_default();
                 let output = if output.is_empty() { error.clone() } else { output };
                 let slow = kind.to_ascii_lowercase().contains("timeout");
                 (if slow { Outcome::Timeout } else { failed(&output) }, output)
@@ -614,47 +616,50 @@ impl<'a> Reader<'a> {
             return;
         }
         for part in &parts {
-            let said = |key: &str| part.get(key).and_then(content_text);
-            match text_at(part, &["type"]) {
-                Some("tool_call") if !self.tools => {
-                    let (args, raw_args) = arguments(part.get("arguments"));
-                    let (tool, call_id) =
-                        (content::id(part.get("name")).unwrap_or_default(), content::id(part.get("id")));
-                    if let Some(id) = &call_id {
-                        self.open.entry((run.clone(), tool.clone())).or_default().push_back(id.clone());
-                    }
-                    let call = ToolCall { tool, args, raw_args, call_id, ..ToolCall::default() };
-                    self.push(nanos, span.line, &context, Body::ToolCall(call));
-                }
-                Some("tool_call_response") if !self.tools => {
-                    let answer = part.get("response").or_else(|| part.get("result"));
-                    let failed = part.get("is_error") == Some(&Value::Bool(true));
-                    let outcome = if failed { Outcome::Error } else { answer.map_or(Outcome::Ok, content::told) };
-                    let tool = text_at(part, &["name"]).map(str::to_owned);
-                    let mut waiting = tool.as_ref().and_then(|tool| self.open.get_mut(&(run.clone(), tool.clone())));
-                    let call_id = match (content::id(part.get("id")), &mut waiting) {
-                        (None, Some(waiting)) => waiting.pop_front(),
-                        (Some(id), Some(waiting)) => {
-                            waiting.retain(|open| *open != id);
-                            Some(id)
-                        }
-                        (id, None) => id,
-                    };
-                    let output = output_text(answer);
-                    let result = ToolResult { call_id, tool, outcome, output, ..ToolResult::default() };
-                    self.push(nanos, span.line, &context, Body::ToolResult(result));
-                }
-                Some("tool_call" | "tool_call_response") => {}
+            let body = match text_at(part, &["type"]) {
+                Some("tool_call" | "tool_call_response") if self.tools => None,
+                Some("tool_call") => Some(Body::ToolCall(self.called(&run, part))),
+                Some("tool_call_response") => Some(Body::ToolResult(self.answered(&run, part))),
                 kind => {
                     let channel = (kind == Some("reasoning")).then_some(Channel::Reasoning);
+                    let said = |key: &str| part.get(key).and_then(content_text);
                     let text = part.as_str().map(str::to_owned).or_else(|| said("content")).or_else(|| said("text"));
-                    if let Some(text) = text.filter(|text| !text.is_empty()) {
-                        let message = Message { role, channel, text, digest: None };
-                        self.push(nanos, span.line, &context, Body::Message(message));
-                    }
+                    let text = text.filter(|text| !text.is_empty());
+                    text.map(|text| Body::Message(Message { role, channel, text, digest: None }))
                 }
+            };
+            if let Some(body) = body {
+                self.push(nanos, span.line, &context, body);
             }
         }
+    }
+
+    /// A call that a message of a model holds.
+    fn called(&mut self, run: &str, part: &Value) -> ToolCall {
+        let (args, raw_args) = arguments(part.get("arguments"));
+        let (tool, call_id) = (content::id(part.get("name")).unwrap_or_default(), content::id(part.get("id")));
+        if let Some(id) = &call_id {
+            self.open.entry((run.to_owned(), tool.clone())).or_default().push_back(id.clone());
+        }
+        ToolCall { tool, args, raw_args, call_id, ..ToolCall::default() }
+    }
+
+    /// What came of one.
+    fn answered(&mut self, run: &str, part: &Value) -> ToolResult {
+        let answer = part.get("response").or_else(|| part.get("result"));
+        let failed = is_true(part, "is_error");
+        let outcome = if failed { Outcome::Error } else { answer.map_or(Outcome::Ok, content::told) };
+        let tool = text_at(part, &["name"]).map(str::to_owned);
+        let waiting = tool.as_ref().and_then(|tool| self.open.get_mut(&(run.to_owned(), tool.clone())));
+        let call_id = match (content::id(part.get("id")), waiting) {
+            (None, Some(waiting)) => waiting.pop_front(),
+            (Some(id), Some(waiting)) => {
+                waiting.retain(|open| *open != id);
+                Some(id)
+            }
+            (id, None) => id,
+        };
+        ToolResult { call_id, tool, outcome, output: output_text(answer), ..ToolResult::default() }
     }
 }
 

@@ -74,8 +74,12 @@ impl Tools {
     }
 }
 
-/// Where a model answers: a run and an agent.
-type Place = (Option<String>, Option<String>);
+/// Where a model answers, and calls and results meet: a run and an agent.
+pub(super) type Place = (Option<String>, Option<String>);
+
+pub(super) fn place(context: &Context) -> Place {
+    (context.run.clone(), context.agent.clone())
+}
 
 /// What a document holds.
 pub(super) enum Part {
@@ -135,7 +139,7 @@ impl Out {
                 self.walk_into(*piece, lists, read);
             }
             if !inside.closed {
-                self.cut_off(inside.pieces.last().map_or(document.line, |(_, last)| last.line));
+                self.cut_off(inside.last_line());
             }
             return;
         }
@@ -242,8 +246,7 @@ impl Out {
             }
         }
         if !inside.closed && self.transcript.errors.len() == failures {
-            let line = inside.pieces.last().map_or(list.line, |(_, piece)| piece.line);
-            self.cut_off(line);
+            self.cut_off(inside.last_line());
         }
     }
 
@@ -254,6 +257,11 @@ impl Out {
     /// The context of what belongs to no agent.
     pub(super) fn context(&self) -> Context {
         Context { run: self.run.clone(), ..Context::default() }
+    }
+
+    /// A context of the assistant's turn.
+    pub(super) fn in_round(&mut self, context: &Context) -> Context {
+        Context { round: Some(self.round()), ..context.clone() }
     }
 
     /// The time in a field: a date and time, or a number of seconds or milliseconds.
@@ -279,7 +287,7 @@ impl Out {
         let mut context = context.clone();
         name(&mut body);
         if !self.spent.is_empty() && is_of_model(&body) {
-            let usage = self.spent.remove(&(context.run.clone(), context.agent.clone())).unwrap_or_default();
+            let usage = self.spent.remove(&place(&context)).unwrap_or_default();
             usage.tell(&mut context);
         }
         self.transcript.push(self.line, TraceEvent { event: Event { body, context }, pending: false });
@@ -288,7 +296,7 @@ impl Out {
     /// What an answer took whose events come next: the first of them tells it.
     pub(super) fn spends(&mut self, context: &Context, usage: Usage) {
         if !usage.is_nothing() {
-            self.spent.entry((context.run.clone(), context.agent.clone())).or_default().add(usage);
+            self.spent.entry(place(context)).or_default().add(usage);
         }
     }
 
@@ -312,9 +320,8 @@ impl Out {
     }
 
     /// What a whole run took, where the log tells no more than that: its last event tells it, under a label.
-    pub(super) fn spent_in_all(&mut self, run: Option<&String>, usage: Usage) {
-        if let Some(traced) =
-            self.transcript.events.iter_mut().rev().find(|traced| traced.event.context.run.as_ref() == run)
+    pub(super) fn spent_in_all(&mut self, run: Option<String>, usage: Usage) {
+        if let Some(traced) = self.transcript.events.iter_mut().rev().find(|traced| traced.event.context.run == run)
             && !usage.is_nothing()
         {
             usage.tell(&mut traced.event.context);

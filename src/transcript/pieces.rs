@@ -19,10 +19,19 @@ pub(super) struct Piece<'a> {
 
 /// What is inside a list or an object.
 pub(super) struct Inside<'a> {
+    /// Where it begins.
+    line: u32,
     /// The pieces; those of an object with their keys, as they are written.
     pub(super) pieces: Vec<(&'a str, Piece<'a>)>,
     /// Whether the closing bracket is there.
     pub(super) closed: bool,
+}
+
+impl Inside<'_> {
+    /// Where the last piece begins.
+    pub(super) fn last_line(&self) -> u32 {
+        self.pieces.last().map_or(self.line, |(_, last)| last.line)
+    }
 }
 
 impl<'a> Piece<'a> {
@@ -58,7 +67,7 @@ impl<'a> Piece<'a> {
 
     /// The elements of a list, or the members of an object.
     pub(super) fn inside(self) -> Inside<'a> {
-        let mut inside = Inside { pieces: Vec::new(), closed: false };
+        let mut inside = Inside { line: self.line, pieces: Vec::new(), closed: false };
         let (keyed, end) = match self.text.as_bytes().first() {
             Some(b'{') => (true, b'}'),
             Some(b'[') => (false, b']'),

@@ -1,7 +1,7 @@
 //! Spans and messages as tracing tools keep them, in the shape of a plain GenAI span: observations of Langfuse, runs of
 //! LangSmith, exports of Phoenix; and messages of whatever API a model was called with.
 
-use super::content::{at, content_text, flag, id, list, text, text_at};
+use super::content::{at, content_text, flag, id, list, present, text, text_at};
 use super::usage::{Usage, micros};
 use crate::json;
 use alloc::{
@@ -45,7 +45,7 @@ pub(super) fn plain(map: &Map<String, Value>) -> Option<Map<String, Value>> {
 }
 
 fn observation(map: &Map<String, Value>) -> Map<String, Value> {
-    let either = |keys: &[&str]| keys.iter().find_map(|key| map.get(*key).filter(|value| !value.is_null())).cloned();
+    let either = |keys: &[&str]| present(map, keys).cloned();
     let metadata = unpacked(map.get("metadata"));
     let mut attributes = match unpacked(metadata.get("attributes")) {
         Value::Object(attributes) => attributes,
@@ -61,9 +61,8 @@ fn observation(map: &Map<String, Value>) -> Map<String, Value> {
             let records = ["usageDetails", "usage_details", "usage"].map(|key| map.get(key));
             let usage = Usage::first(records.into_iter().chain([flat_usage(map).as_ref()]));
             let costs = ["costDetails", "cost_details"].iter().find_map(|key| map.get(*key)?.get("total"));
-            let costs = costs.or_else(|| {
-                either_of(map, &["calculatedTotalCost", "calculated_total_cost", "totalCost", "total_cost"])
-            });
+            let costs = costs
+                .or_else(|| present(map, &["calculatedTotalCost", "calculated_total_cost", "totalCost", "total_cost"]));
             spent(&mut attributes, usage, costs);
         }
         Some("AGENT") => {
@@ -106,7 +105,7 @@ fn moment(stamp: Option<Value>) -> Option<Value> {
 }
 
 pub(super) fn run(map: &Map<String, Value>) -> Map<String, Value> {
-    let given = |key: &str| map.get(key).filter(|value| !value.is_null()).cloned();
+    let given = |key: &str| present(map, &[key]).cloned();
     let name = text(map, "name").unwrap_or_default();
     let [inputs, outputs] = ["inputs", "outputs"].map(|key| unpacked(map.get(key)));
     let mut attributes = Map::new();
@@ -156,10 +155,6 @@ fn flat_usage(map: &Map<String, Value>) -> Option<Value> {
         ["prompt_tokens", "completion_tokens", "total_tokens", "promptTokens", "completionTokens", "totalTokens"];
     let counts = COUNTS.iter().filter_map(|key| Some(((*key).to_owned(), map.get(*key)?.clone())));
     Some(Value::Object(counts.collect()))
-}
-
-fn either_of<'a>(map: &'a Map<String, Value>, keys: &[&str]) -> Option<&'a Value> {
-    keys.iter().find_map(|key| map.get(*key).filter(|value| !value.is_null()))
 }
 
 /// What the messages say that a model gave.
@@ -285,7 +280,7 @@ pub(super) fn conversation(value: &Value, role: &str, depth: u32) -> Vec<Value> 
             if let Some(message) = message(value, role) {
                 return alloc::vec![message];
             }
-            let Some(inner) = WRAPPERS.iter().find_map(|key| map.get(*key).filter(|inner| !inner.is_null())) else {
+            let Some(inner) = present(map, &WRAPPERS) else {
                 return Vec::new();
             };
             let mut messages = Vec::new();
@@ -372,7 +367,7 @@ pub(super) fn message(value: &Value, role: &str) -> Option<Value> {
     let called = parts.iter().any(|part| text_at(part, &["type"]) == Some("tool_call"));
     if !called {
         parts.extend(calls.iter().filter_map(call));
-        parts.extend(fields.get("function_call").filter(|call| !call.is_null()).and_then(call));
+        parts.extend(present(fields, &["function_call"]).and_then(call));
     }
     (!parts.is_empty()).then(|| json!({ "role": role, "parts": parts }))
 }

@@ -5,7 +5,7 @@
 //! beside it, and the answer is the next message.
 
 use super::Reads;
-use super::content::{self, code, content_text, flag, list, number_after, text, text_at, told};
+use super::content::{self, code, content_text, flag, list, number_after, string, text, text_at, told};
 use super::openai;
 use super::out::{Lists, Out, Part};
 use super::pieces::Piece;
@@ -31,8 +31,7 @@ impl Reads for Reader {
             Part::Entry(map) => self.message(out, &map),
         });
         let left = core::mem::take(&mut self.in_all).beyond(&mut self.told);
-        let run = out.run.clone();
-        out.spent_in_all(run.as_ref(), left);
+        out.spent_in_all(out.run.clone(), left);
     }
 }
 
@@ -58,8 +57,8 @@ impl Reader {
     fn step(&mut self, out: &mut Out, map: &Map<String, Value>) {
         let context = out.context();
         out.end_round();
-        let called = Context { round: Some(out.round()), ..context.clone() };
-        let acts = map.get("action").and_then(Value::as_str).is_none_or(|action| !action.trim().is_empty());
+        let called = out.in_round(&context);
+        let acts = text(map, "action").is_none_or(|action| !action.trim().is_empty());
         // The whole answer is what was said only where nothing was called: otherwise it is the call once more.
         let said = |key| text(map, key).filter(|text| !text.trim().is_empty());
         if let Some(thought) = said("thought").or_else(|| said("response").filter(|_| !acts)) {
@@ -92,7 +91,7 @@ impl Reader {
         let (tool, args) = match own {
             Some(Command { tool, args }) => {
                 if matches!(tool, "open" | "create") {
-                    self.opening = text(&args, "path").map(str::to_owned);
+                    self.opening = string(&args, "path");
                 }
                 (tool, Value::Object(args))
             }

@@ -1,0 +1,641 @@
+//! One event from facts to verdict: entered into its run, read, shown to the rules and handed to the policy.
+
+use crate::model::{
+    Body, Context, Custom, Event, HostKind, Level, Message, Outcome, Payloads, Record, Role, ToolCall, ToolResult,
+    Verdict,
+};
+use crate::policy::{Judgement, Occasion, Place, Scene, asked, decide};
+use crate::rules::{Cx, Fact, Payload, Raised, RunView, Settings, States, Tool};
+use crate::state::{
+    Asked, Call, Changes, Kin, Lookups, Matched, Moment, Onset, PAUSE, Run, Sees, Sighting, Step, Telling, Turn, add,
+    agent_of, is_of_a_workflow, owner_key, parent_of, round_key, task_of,
+};
+use crate::text::{
+    self, Asks, CallKey, Digests, Edit, Empty, Key, Late, Named, OutcomeFacts, Scratch, Waits, combine, key, mark,
+    ordered_times, printable, salted,
+};
+use alloc::{borrow::Cow, boxed::Box, vec::Vec};
+use core::cell::RefCell;
+
+/// Letters from which the answer to a handover is what the other one has done, and no acknowledgement.
+const REPORT: u32 = 60;
+/// Bytes of the answer of a call that only lets time pass; a longer one shows what is there by then.
+const IDLE_ANSWER: usize = 200;
+
+/// One event, from facts to verdict; nothing where no rule has said anything, as of most.
+///
+/// `before` is the memory of the rules that `run` is a copy of [for a call](Run::before_call).
+pub(super) fn judge(
+    settings: &Settings,
+    scratch: &mut Scratch,
+    run: &mut Run,
+    before: Option<&States>,
+    seq: u64,
+    event: &Event,
+) -> Option<Judgement> {
+    if let Body::Host(host) = &event.body {
+        match host.kind {
+            HostKind::RunStart | HostKind::Restart => run.restart(),
+            HostKind::Resume => run.pairing.resume(),
+            _ => {}
+        }
+    }
+    let context = &*in_its_place(run, event);
+    run.enter(seq, context, settings.config.memory.idle_ms);
+    if !context.synthetic {
+        count(settings, run, event);
+        count_for_task(settings, scratch.salt, run, event, context);
+    }
+    let apart = !turn_to_lane(run, event, context);
+    let mut judging = Judging { before, apart, ..Judging::new(settings, scratch, run, event, context) };
+    if let Body::Message(message) = &event.body
+        && !context.synthetic
+    {
+        let said = message.text.trim().as_bytes();
+        judging.run.handed.came(salted("handed/said", judging.scratch.salt, said));
+    }
+    judging.tick();
+    judging.look();
+    judging.end()
+}
+
+/// Where an event happened. A result that names no task is of its call's.
+fn in_its_place<'a>(run: &Run, event: &'a Event) -> Cow<'a, Context> {
+    let context = &event.context;
+    if let Body::ToolResult(result) = &event.body
+        && context.task.is_none()
+        && let Some(named) = run.pairing.named(result, context)
+    {
+        let (task, parent_task) =
+            (Some(named.task.clone()), named.parent.clone().or_else(|| context.parent_task.clone()));
+        return Cow::Owned(Context { task, parent_task, ..context.clone() });
+    }
+    Cow::Borrowed(context)
+}
+
+/// Whether a context says no more than whose the event is.
+pub(super) fn tells_nothing_else(context: &Context) -> bool {
+    context.at.is_none() && context.round.is_none() && context.tokens.is_none() && context.cost_micros.is_none()
+}
+
+/// Whether something is kept about the event's task.
+fn is_of_a_task(body: &Body) -> bool {
+    matches!(
+        body,
+        Body::Failure(_)
+            | Body::Progress(_)
+            | Body::Evaluation(_)
+            | Body::Collaboration(_)
+            | Body::Attempt(_)
+            | Body::Transition(_)
+            | Body::Turn(_)
+            | Body::Delivery(_)
+            | Body::Output(_)
+    )
+}
+
+/// Counts what the event tells about the run as a whole.
+pub(super) fn count(settings: &Settings, run: &mut Run, event: &Event) {
+    let round = round_key(&event.context);
+    let (run_iterations, standings) = (&mut run.iterations, &mut run.standings);
+    let (tokens, cost_micros) = (event.context.tokens, settings.cost(&event.context));
+    if tokens.is_some() || cost_micros.is_some() {
+        add(&mut run.tokens, tokens);
+        add(&mut run.cost_micros, cost_micros);
+        standings.cost(tokens, cost_micros);
+    }
+    let tests = match &event.body {
+        Body::Progress(progress) => progress.tests.as_ref().and_then(|tests| tests.failing),
+        _ => None,
+    };
+    // Whether it shows an iteration, as hardly an event does.
+    let counts = match &event.body {
+        Body::Output(_) | Body::Turn(_) => true,
+        Body::Host(host) => host.kind == HostKind::TurnStart,
+        _ => round.is_some(),
+    };
+    for iterations in core::iter::once(run_iterations).chain(standings.iterations()).filter(|_| counts) {
+        iterations.round(round);
+        let counter = match &event.body {
+            Body::Output(_) => &mut iterations.outputs,
+            Body::Host(host) if host.kind == HostKind::TurnStart => &mut iterations.turn_starts,
+            Body::Turn(_) => &mut iterations.turns,
+            _ => continue,
+        };
+        *counter = counter.saturating_add(1);
+    }
+    if let Some(failing) = tests {
+        run.standings.reading(failing);
+    }
+    if !is_of_a_task(&event.body) || matches!(event.body, Body::Output(_)) {
+        run.standings.hears();
+    }
+}
+
+/// Counts what the event tells about its task, and about the workflow.
+fn count_for_task(settings: &Settings, salt: u64, run: &mut Run, event: &Event, context: &Context) {
+    let (task, parent) = (task_of(context), parent_of(context));
+    let owner = owner_key(context.task.as_deref(), context.parent_task.as_deref());
+    if is_of_a_task(&event.body) {
+        run.work_on(task, owner);
+    }
+    if is_of_a_workflow(&event.body) {
+        let moment = Moment {
+            here: Sighting { seq: run.touched, step: context.step.into(), key: 0 },
+            onset: run.onset(),
+            iterations: run.standings.iteration(),
+            task: owner,
+            cost_micros: settings.cost(context),
+            salt,
+        };
+        if run.workflow.observe(event, settings.graph.as_ref(), &moment) {
+            run.advance(task, parent);
+        }
+    }
+}
+
+/// Brings the evidence that the event is about to hand; false where none is kept of its task.
+fn turn_to_lane(run: &mut Run, event: &Event, context: &Context) -> bool {
+    let (task, parent) = (task_of(context), parent_of(context));
+    let lane = if matches!(event.body, Body::Evaluation(_)) { run.asked(task) } else { task };
+    if is_of_a_task(&event.body) && !run.lanes.knows(lane) {
+        return false;
+    }
+    let text = match &event.body {
+        Body::Message(message) => message.text.len(),
+        Body::Delta(delta) => delta.text.len(),
+        _ => 0,
+    };
+    run.turn_to(lane, parent.filter(|_| lane == task), text);
+    true
+}
+
+/// The judging of one event.
+pub(super) struct Judging<'a> {
+    settings: &'a Settings,
+    pub(super) scratch: &'a mut Scratch,
+    pub(super) run: &'a mut Run,
+    /// What rules look ahead in, where the run is a copy [for a call](Run::before_call).
+    before: Option<&'a States>,
+    event: &'a Event,
+    /// The event as a possible onset.
+    onset: Onset,
+    /// Of the event, its call's task filled in where it names none.
+    context: &'a Context,
+    /// The evidence at hand is another task's.
+    apart: bool,
+    raised: Vec<Raised>,
+    tool: Tool,
+    /// The call that the event answers.
+    answers: Option<Call>,
+    pub(super) digests: RefCell<Digests>,
+}
+
+impl<'a> Judging<'a> {
+    /// With the evidence of the event's own task at hand, in the run itself.
+    pub(super) fn new(
+        settings: &'a Settings,
+        scratch: &'a mut Scratch,
+        run: &'a mut Run,
+        event: &'a Event,
+        context: &'a Context,
+    ) -> Self {
+        let digests = RefCell::new(core::mem::take(&mut scratch.digests));
+        let (onset, raised, tool) = (run.onset(), Vec::new(), Tool::default());
+        let (before, apart, answers) = (None, false, None);
+        Self { settings, scratch, run, before, event, context, onset, apart, raised, tool, answers, digests }
+    }
+
+    /// Shows that something has happened to the rules that look at nothing else.
+    pub(super) fn tick(&mut self) {
+        let (limits, spent) = (self.tool.limits(self.settings), RunView::spent(self.run));
+        if self.run.rules.tick(limits, &spent) {
+            self.show(&Fact::Tick);
+        }
+    }
+
+    /// Shows a fact to the rules.
+    pub(super) fn show(&mut self, fact: &Fact<'_>) {
+        let limits = self.tool.limits(self.settings);
+        let run = RunView::of(self.run);
+        let here = self.sighting(0);
+        let (config, context) = (&self.settings.config, self.context);
+        let (task, parent_task) = (task_of(context), parent_of(context));
+        let flow = self.run.workflow.flow(self.settings.graph.as_ref());
+        let [any, ..] = limits;
+        let agent = self.run.standings.agent();
+        let mut cx = Cx {
+            limits: any,
+            config,
+            task,
+            agent,
+            parent_task,
+            run,
+            flow,
+            here,
+            onset: self.onset,
+            salt: self.scratch.salt,
+            digests: &self.digests,
+        };
+        self.run.rules.observe(self.before, fact, limits, &mut cx, self.apart, &mut self.raised);
+    }
+
+    /// Looks at the event for itself.
+    fn look(&mut self) {
+        let event = self.event;
+        match &event.body {
+            Body::ToolCall(call) => self.call(call),
+            Body::ToolResult(result) => self.result(result),
+            _ if self.context.synthetic => self.show(&Fact::Synthetic(event)),
+            Body::Message(message) if message.role == Role::User => self.heard(message),
+            Body::Message(message) if message.role == Role::System => {
+                self.run.ordered.told(ordered_times(&message.text));
+                self.show(&Fact::Event(event));
+            }
+            Body::Output(output) => self.output(&output.text),
+            Body::Custom(custom) => self.custom(custom),
+            _ => self.show(&Fact::Event(event)),
+        }
+    }
+
+    fn output(&mut self, text: &str) {
+        let (signature, failing) = self.settings.signatures.read(text, &mut self.scratch.cut_short);
+        let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        self.show(&Fact::Output { text, signature: &signature, failing, line: &printable(first, 80) });
+    }
+
+    /// A human's words change the context of the whole run, and are heard at the task that they name, or at every one.
+    fn heard(&mut self, message: &Message) {
+        self.run.ordered.heard(&message.text, self.run.events);
+        if !self.settings.config.conventions.keep_on_user_message {
+            self.run.forget_evidence();
+        }
+        if self.context.task.is_some() {
+            return self.show(&Fact::Heard(message));
+        }
+        for task in self.run.lanes.all() {
+            self.run.turn_to(task, None, message.text.len());
+            self.show(&Fact::Heard(message));
+        }
+    }
+
+    fn sighting(&self, key: Key) -> Sighting {
+        Sighting { seq: self.run.touched, step: self.context.step.into(), key }
+    }
+
+    /// What is said about a tool comes before everything else about its calls.
+    fn configure(&mut self, tool: &str) -> bool {
+        self.tool = self.settings.tool(tool).ordered(self.settings, self.run.ordered);
+        self.tool.enabled
+    }
+
+    /// What a call is told from others by: one that hands over control by what it says beside the reasons, and by what
+    /// is new since the latest of those.
+    fn call_key(&mut self, payload: &ToolCall, hands_over: bool) -> CallKey {
+        let (ignore, identity, salt) = (&self.tool.ignore_args, &self.tool.identity_args, self.scratch.salt);
+        if !hands_over {
+            return text::call_key(payload, ignore, identity, salt, &mut self.scratch.call);
+        }
+        let mut ignore = ignore.clone();
+        for reason in text::REASONS {
+            ignore.push(reason.into());
+        }
+        let keys = text::call_key(payload, &ignore, identity, salt, &mut self.scratch.call);
+        CallKey::exact(combine("handed", &[keys.key, self.run.handed.over().into()]))
+    }
+
+    fn call(&mut self, payload: &ToolCall) {
+        // The host's own calls are no evidence of what the agent does.
+        if self.context.synthetic || !self.configure(&payload.tool) {
+            return;
+        }
+        let tool = key("tool", payload.tool.as_bytes());
+        let named = self.scratch.names.look(tool, payload);
+        let to = self.another(payload).filter(|_| !named.looks_after());
+        let (waits, length) = text::waits(payload, &named);
+        let call = self.read_call(payload, tool, &named, to.is_some(), (waits, length));
+        let telling = Telling::of(payload.call_id.as_deref(), self.context, call.round, self.run.now);
+        if !self.run.pairing.call(&call, telling) {
+            return;
+        }
+        self.run.counted.calls(call.agent, self.onset.own, length);
+        self.show(&Fact::Call(&call, &Payload::new(payload, named, to)));
+        if self.happens() {
+            self.run.pairing.wait(call);
+        }
+    }
+
+    /// Whether the event happens, and is not only checked.
+    fn happens(&self) -> bool {
+        self.before.is_none()
+    }
+
+    /// Reads a call. `to_another` is whether it names another agent, `waits` whether it lets time pass, and how long.
+    fn read_call(
+        &mut self,
+        payload: &ToolCall,
+        tool: Key,
+        named: &Named,
+        to_another: bool,
+        (waits, length): (Waits, i64),
+    ) -> Call {
+        let context = self.context;
+        let keys = self.call_key(payload, named.hands_over);
+        let mutates = text::mutates(payload, named, self.tool.mutates);
+        let happens = self.happens();
+        let (said, json) = text::arguments(payload, &mut self.scratch.call);
+        // Only what came of a call is compared by these, and nothing comes of one that is checked.
+        let frame = if happens { text::call_frame(said) } else { 0 };
+        let echo = if happens { Late::of(said, json) } else { Late::default() };
+        let edit = if mutates { text::edit(payload, named, said) } else { Edit::No };
+        let asks = match text::asks(payload, named) {
+            Asks::Nothing if to_another => Asks::Handover,
+            asks => asks,
+        };
+        let sees = if asks == Asks::Handover || text::delegated(payload, named).is_some() {
+            Sees::All
+        } else if !mutates && named.runs() {
+            Sees::Written
+        } else {
+            Sees::Own
+        };
+        let open = self.settings.config.privacy.payloads == Payloads::Excerpt;
+        let (kind, watches) = text::kind(payload, named, tool);
+        // Something is waited for, and this looks whether it is there.
+        let awaited = self.run.ordered.waits
+            && !mutates
+            && matches!(asks, Asks::Nothing | Asks::Record | Asks::View | Asks::Gesture);
+        let slept = u32::try_from(length).unwrap_or(u32::MAX);
+        Call {
+            target: text::target(payload, named, self.scratch.salt),
+            mutates,
+            writes: mutates && (named.shell || edit != Edit::No),
+            limit: if mutates { text::limit(payload) } else { 0 },
+            edit,
+            quiet: text::quiet(payload, named, mutates, asks),
+            asks,
+            pages: !mutates && text::pages(payload),
+            kind,
+            frame,
+            sees,
+            polling: self.tool.polling || awaited || matches!(waits, Waits::Long | Waits::Only),
+            watches: watches && !mutates,
+            idles: waits == Waits::Only,
+            compare_answers: self.tool.compare_answers,
+            onset: self.onset,
+            pause: self.run.counted.pause(agent_of(context), context.at).max(slept),
+            echo,
+            asked: open.then(|| asked(payload)).flatten().map(|asked| Box::new(Asked(asked))),
+            ..Call::new(&payload.tool, tool, keys, payload.call_id.as_deref(), context)
+        }
+    }
+
+    /// Another agent of this run whose name a call gives: it hands something over, whatever its tool is called.
+    fn another(&self, call: &ToolCall) -> Option<Key> {
+        self.context.agent.as_ref()?;
+        let arguments = call.args.as_ref()?.as_object()?;
+        arguments.values().find_map(|name| self.run.standings.another(name.as_str()?))
+    }
+
+    fn result(&mut self, result: &ToolResult) {
+        let call = match self.run.pairing.result(result, self.context) {
+            Matched::Call(mut call) => {
+                if call.round.is_none() {
+                    call.round = self.run.counted.round_of(call.agent, call.onset.own);
+                }
+                Some(call)
+            }
+            Matched::None => None,
+            Matched::Replay => return,
+        };
+        // A veto or an answer of the host's own settles the call and tells nothing about the agent; neither does a
+        // call that never ran.
+        let synthetic = self.context.synthetic;
+        if synthetic || result.outcome == Outcome::NotExecuted {
+            // What the host made up from nothing does not even settle a call.
+            if call.is_some() || !synthetic {
+                self.show(&Fact::NotRun(call.as_ref(), (!synthetic).then_some(result)));
+            }
+            return;
+        }
+        let name = result.tool.as_deref().or(call.as_ref().map(|call| call.name.as_str())).unwrap_or_default();
+        if !self.configure(name) {
+            return;
+        }
+        if let Some(call) = &call {
+            self.run.ladder.ran(&call.refused);
+        }
+        let tool = key("tool", name.as_bytes());
+        let bare = self.bare(result, call.as_ref().map_or_else(|| mark(tool), |call| call.kind));
+        let result = bare.as_ref().unwrap_or(result);
+        let mut facts = self.read(name, result, call.as_ref());
+        // An edit that found nothing to edit has failed, whatever its outcome, and so has a command line that comes to
+        // a program's complaint and nothing else.
+        let edits = call.as_ref().is_some_and(|call| call.edit != Edit::No);
+        let complains = || result.exit_code.is_none() && text::only_complains(&result.output) && text::is_shell(name);
+        let misses = !facts.failed && (facts.negative && edits || complains());
+        let missed =
+            misses.then(|| ToolResult { outcome: Outcome::Error, ..text::with_output(result, result.output.clone()) });
+        if let Some(missed) = &missed {
+            facts = self.read(name, missed, call.as_ref());
+        }
+        let result = missed.as_ref().unwrap_or(result);
+        facts.echo =
+            !facts.failed && call.as_ref().is_some_and(|call| !call.mutates && call.echo.holds(&result.output));
+        self.step(tool, call, facts, result);
+    }
+
+    /// Enters a call with its outcome into the run, and shows it to the rules.
+    fn step(&mut self, tool: Key, call: Option<Call>, facts: OutcomeFacts, result: &ToolResult) {
+        let at = self.context.at;
+        let agent = call.as_ref().map_or_else(|| agent_of(self.context), |call| call.agent);
+        let idles = call.as_ref().is_some_and(|call| call.idles) && result.output.len() <= IDLE_ANSWER;
+        let Turn { previous, slept, worker } = self.run.counted.step(agent, at, idles);
+        let waited = if self.has_waited(call.as_ref(), &facts, result) { PAUSE } else { 0 };
+        let pause = call.as_ref().map_or(0, |call| call.pause).max(waited);
+        self.run.standings.step();
+        self.came(call.as_ref(), &facts);
+        let compared = combine("sighting", &[call.as_ref().map_or(0, |call| call.key), facts.light]);
+        let sees = call.as_ref().map_or(Sees::All, |call| call.sees);
+        // Each step of a bisection is another one, in the same words.
+        let narrows = !facts.failed && text::narrows(&result.output);
+        let changed = call.as_ref().filter(|call| call.mutates && result.outcome == Outcome::Ok && !facts.failed);
+        let remade = changed.is_some_and(|call| self.run.counted.remakes(call.key));
+        let mut changes = [Sees::Own, sees, Sees::All].map(|sees| Changes::before(&self.run.counted, sees));
+        if let Some(call) = changed {
+            self.run.mutation(call, if narrows { facts.light } else { 0 });
+        }
+        changes.iter_mut().for_each(|changes| changes.after(&self.run.counted));
+        let [own, seen_changes, all] = changes;
+        // What others do in between is done for it.
+        let handed = call.as_ref().is_some_and(|call| call.sees == Sees::All);
+        let index = self.run.counted.steps;
+        let mut step = Step {
+            tool,
+            agent,
+            outcome: result.outcome,
+            own,
+            seen_changes,
+            all,
+            remade,
+            kin: Kin::default(),
+            is_news: false,
+            fewer: false,
+            narrows,
+            previous: if handed { index.saturating_sub(1) } else { previous },
+            news: worker.news.into(),
+            news_round: worker.round,
+            slept,
+            pause,
+            idles,
+            index,
+            at,
+            sighting: self.sighting(compared),
+            onset: call.as_ref().map_or(self.onset, |call| call.onset),
+            lookups: Lookups::default(),
+            facts,
+            call,
+        };
+        self.run.counted.news.step(&mut step, result, self.scratch.salt);
+        if step.is_news {
+            self.run.counted.worker.brought_news(&step);
+        }
+        self.show(&Fact::Step(&step, result));
+        if !self.is_quiet() {
+            self.answers = step.call;
+        }
+    }
+
+    /// Notes what came, for whoever control is handed over to next: not what only acknowledges a handover.
+    fn came(&mut self, call: Option<&Call>, facts: &OutcomeFacts) {
+        let hands_over = call.is_some_and(|call| call.asks == Asks::Handover);
+        if !facts.failed && !facts.negative && (!hands_over || facts.letters >= REPORT) {
+            let told = call.filter(|_| !hands_over).map_or(0, |call| call.key);
+            self.run.handed.came(combine("handed/came", &[told, facts.light]));
+        }
+    }
+
+    /// A result without what a harness put around its output; nothing where it put nothing there.
+    fn bare(&mut self, result: &ToolResult, kind: u32) -> Option<ToolResult> {
+        let opened = text::opened(result);
+        let result = opened.as_ref().unwrap_or(result);
+        let within = self.run.margins.within(&result.output, kind, self.scratch.salt);
+        let within = within.map(|answer| text::with_output(result, answer.into()));
+        within.map(|within| text::opened(&within).unwrap_or(within)).or(opened)
+    }
+
+    /// Whether a call ran into its own limit: it has waited, as long as the clock does not tell otherwise.
+    fn has_waited(&self, call: Option<&Call>, facts: &OutcomeFacts, result: &ToolResult) -> bool {
+        let called = call.and_then(|call| call.onset.at.get());
+        let lasted = called.zip(self.context.at).is_none_or(|(called, now)| now.saturating_sub(called) >= PAUSE.into());
+        facts.transient && lasted && text::waited(&result.output)
+    }
+
+    /// Reads what came of a call.
+    fn read(&mut self, name: &str, result: &ToolResult, call: Option<&Call>) -> OutcomeFacts {
+        let quiet = call.map_or(Empty::Nothing, |call| call.quiet);
+        let echo = call.map(|call| &call.echo);
+        let (volatile, salt) = (&self.settings.volatile, self.scratch.salt);
+        let glance = text::glance(result, volatile, self.scratch);
+        let left = self.run.counted.outputs.leaves(&glance, &result.output, salt);
+        let mut facts = text::outcome(name, result, quiet, echo, volatile, (&glance, left), self.scratch);
+        if !left {
+            self.run.counted.outputs.settle(&glance, &mut facts);
+        }
+        facts
+    }
+
+    /// What else may repeat, seen as a call of that name with its outcome, on a path of its own: between the agent's
+    /// calls it neither hides a loop nor makes one.
+    fn custom(&mut self, custom: &Custom) {
+        if !self.configure(&custom.name) {
+            return;
+        }
+        let name = key("custom/name", custom.name.as_bytes());
+        let keys =
+            CallKey::exact(combine("custom", &[name, salted("custom/key", self.scratch.salt, custom.key.as_bytes())]));
+        let (context, tool) = (self.context, key("tool", custom.name.as_bytes()));
+        let call = Call {
+            onset: self.onset,
+            polling: self.tool.polling,
+            ..Call::new(&custom.name, tool, keys, None, context)
+        };
+        let output = custom.outcome.clone().unwrap_or_default();
+        let unknown = output.trim().is_empty();
+        let result = ToolResult { output, ..ToolResult::default() };
+        let volatile = &self.settings.volatile;
+        let glance = text::glance(&result, volatile, self.scratch);
+        let mut facts =
+            text::outcome(&custom.name, &result, Empty::Blank, None, volatile, (&glance, false), self.scratch);
+        if unknown {
+            // Nothing is known to differ, and nothing to be equal to the byte.
+            facts.exact = combine("custom/unknown", &[self.run.touched]);
+        }
+        self.run.counted.customs = self.run.counted.customs.saturating_add(1);
+        let sighting = self.sighting(combine("sighting", &[call.key, facts.light]));
+        self.show(&Fact::Custom(&Step::of_custom(call, facts, sighting, &self.run.counted, context.at)));
+    }
+
+    /// A cycle of the workflow that is halted leaves a record, whatever halted it.
+    fn record_halt(&mut self, verdict: &mut Verdict) {
+        let context = self.context;
+        let has_one = verdict.records.iter().any(|record| matches!(record, Record::LoopHalted { .. }));
+        if let (Some(reason), false) = (verdict.halt_reason, has_one) {
+            let flow = self.run.workflow.flow(self.settings.graph.as_ref());
+            let task = flow.of(owner_key(context.task.as_deref(), context.parent_task.as_deref()));
+            if let Some(task) = task.filter(|task| task.is_on_a_cycle()) {
+                verdict.records.push(task.record(reason, &verdict.suggested_actions, self.run.now));
+            }
+        }
+        self.run.workflow.halted(&verdict.records);
+    }
+
+    /// What is said; nothing where no rule has said anything.
+    pub(super) fn end(&mut self) -> Option<Judgement> {
+        // What is not there is not moved.
+        if self.is_quiet() {
+            self.run.standings.judged(Level::Continue, self.run.now);
+            self.put_back();
+            return None;
+        }
+        let judgement = self.decide();
+        self.put_back();
+        Some(judgement)
+    }
+
+    fn put_back(&mut self) {
+        self.scratch.digests = self.digests.take();
+        self.run.note_lost();
+    }
+
+    /// No rule has said anything, and nobody has stopped the run.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.raised.is_empty() && !self.run.stopped
+    }
+
+    fn decide(&mut self) -> Judgement {
+        let context = self.context;
+        let answers = self.answers.take();
+        let answers =
+            answers.as_ref().map(|call| (call.name.as_str(), call.asked.as_ref().map(|asked| asked.0.as_str())));
+        let open = self.settings.config.privacy.payloads == Payloads::Excerpt;
+        let scene = Scene::new(self.event, context, answers, open, &self.digests);
+        let occasion = match self.event.body {
+            Body::ToolCall(_) => Occasion::Call(round_key(context)),
+            Body::ToolResult(_) | Body::Custom(_) => Occasion::Past,
+            _ => Occasion::Other,
+        };
+        let (limits, raised) = (self.tool.limits(self.settings), core::mem::take(&mut self.raised));
+        let place = Place { task: task_of(context), parent: parent_of(context) };
+        let mut judgement = decide(self.settings, limits, self.run, raised, &occasion, place, &scene);
+        let verdict = &mut judgement.verdict;
+        self.record_halt(verdict);
+        if matches!(self.event.body, Body::ToolCall(_)) && verdict.level >= Level::Block {
+            self.run.pairing.veto();
+        }
+        if !judgement.refused.is_empty() {
+            self.run.pairing.refuse(core::mem::take(&mut judgement.refused));
+        }
+        judgement
+    }
+}
