@@ -3,6 +3,7 @@
 //! Only short texts are believed, and of longer ones the ends: a file that contains the word `pending` waits for
 //! nothing.
 
+use super::ends::clip_to;
 use super::lines::{Lines, trimmed};
 use super::scan::{BLOCK, any, parts};
 use super::words::{Lexicon, listed, listed_name, name_words, same};
@@ -507,7 +508,7 @@ pub(super) fn says(text: &str) -> Says {
     if text.len() <= SHORT {
         scan(text, starts, &mut says);
     } else if text.len() <= LONG {
-        let (head, tail) = super::mask::clip_to(text, END);
+        let (head, tail) = clip_to(text, END);
         scan(head, &END_STARTS, &mut says);
         scan(tail, &END_STARTS, &mut says);
     }

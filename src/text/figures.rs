@@ -1,6 +1,7 @@
 //! Figures in what a call came to: masked, added up, and such as tell how far something is.
 
-use super::mask::{Span, clip, end_of_digits, first_digit};
+use super::ends::clip;
+use super::mask::{Span, end_of_digits, first_digit};
 use super::scan::{each_number, may_mark_progress};
 use alloc::string::String;
 

@@ -5,6 +5,7 @@
 //! share a goal when most of that weight is shared; whether *another* object stands in the same frame, a template was
 //! filled anew or a list got shorter is told apart from that.
 
+use super::ends::head;
 use super::words::{dense, find, has_figure, hashed, hashed_word, same};
 use super::{Key, combine};
 use crate::codec::codec;
@@ -192,7 +193,7 @@ pub(crate) fn quoted(text: &str) -> impl Iterator<Item = u32> {
 
 /// What is looked at of a text.
 fn clipped(text: &str) -> &str {
-    text.get(..text.floor_char_boundary(LONGEST)).unwrap_or_default()
+    head(text, LONGEST)
 }
 
 /// The words of a text that a goal keeps, for a person, each with its hash.

@@ -14,6 +14,7 @@ mod echo;
 mod edge;
 mod effect;
 mod embedding;
+mod ends;
 mod envelope;
 mod failure;
 mod fields;

@@ -1,5 +1,6 @@
 //! What a call asks for: of a search, a model or another agent in natural language, of a page, of a list.
 
+use super::ends::head;
 use super::goal::{Goal, beside, goal_words};
 use super::mutation::{command, line_searches};
 use super::named::{Named, action};
@@ -64,7 +65,7 @@ fn asked<'a>(call: &'a ToolCall, named: &Named) -> Option<&'a str> {
     let asks = |name: &str| SIEVE.passes_name(name) && (listed_name(&ASKED, name) || sought(name));
     let asked = map.iter().filter(|(name, _)| asks(name)).filter_map(|(_, value)| value.as_str());
     let text = asked.map(str::trim).max_by_key(|text| text.len())?;
-    let text = text.get(..text.floor_char_boundary(LONGEST)).unwrap_or_default();
+    let text = head(text, LONGEST);
     words(text).nth(1)?;
     (!is_query(text)).then_some(text)
 }
@@ -196,7 +197,7 @@ pub(crate) fn sent(call: &ToolCall) -> Option<(Goal, Key)> {
 /// Whether a text reads as a sentence rather than as code or a command.
 fn is_sentence(text: &str) -> bool {
     let (mut all, mut plain) = (0_usize, 0_usize);
-    let text = text.get(..text.floor_char_boundary(LONGEST)).unwrap_or_default();
+    let text = head(text, LONGEST);
     for word in spaced(text) {
         let option = word.starts_with('-') && word.trim_start_matches('-').starts_with(char::is_alphabetic);
         if option || OPERATORS.contains(&word) {

@@ -1,6 +1,7 @@
 //! The error at the root of a long output, and whether two programs are one.
 
 use super::canonical::canonical_json;
+use super::ends;
 use super::late::{Reads, Said};
 use super::lines::{Lines, trimmed};
 use super::mask::Span;
@@ -60,8 +61,7 @@ pub(crate) fn root_line(output: &str) -> Option<&str> {
 
 /// The same of an output of which nothing is known.
 fn marked_line(output: &str) -> Option<&str> {
-    let tail = output.get(output.ceil_char_boundary(output.len().saturating_sub(END))..).unwrap_or_default();
-    let head = output.get(..output.floor_char_boundary(END)).unwrap_or_default();
+    let (head, tail) = (ends::head(output, END), ends::tail(output, END));
     let said = |line: &&str| !line.is_empty() && !line.starts_with('<');
     // A label on a line of its own names nothing: the error is what follows it.
     let mut after = None;
@@ -89,7 +89,7 @@ fn marked_line(output: &str) -> Option<&str> {
     // What is counted stands amid what was said before.
     let amid = || Lines(head).map(trimmed).find(|line| is_marked(line) && !counts(line));
     let line = marked.or_else(|| counted.then(amid).flatten())?;
-    let line = line.get(..line.floor_char_boundary(LINE)).unwrap_or_default();
+    let line = ends::head(line, LINE);
     let letters = line.chars().filter(|char| char.is_alphabetic()).count();
     (letters >= LETTERS).then(|| undated(line))
 }
@@ -171,7 +171,7 @@ fn undated(line: &str) -> &str {
 
 /// The first line of an output that is marked as an error.
 pub(crate) fn first_mark(output: &str) -> Option<&str> {
-    let head = output.get(..output.floor_char_boundary(END)).unwrap_or_default();
+    let head = ends::head(output, END);
     let line = || head.lines().map(str::trim).find(|line| is_marked(line));
     holds_mark(head.as_bytes()).then(line).flatten()
 }
@@ -272,7 +272,7 @@ fn status_page(head: &str) -> Option<&str> {
 /// What tells that something does not run or has no value: the first such word of a table, the same one for all cells
 /// without a value, or the title of a page about an error.
 pub(crate) fn down(output: &str) -> Option<&str> {
-    let head = output.get(..output.floor_char_boundary(END)).unwrap_or_default();
+    let head = ends::head(output, END);
     let cell = |(at, _)| head.get(at + 1..).is_some_and(|rest| CELLS.iter().any(|cell| rest.starts_with(cell)));
     let word = head.split(|char: char| !char.is_alphanumeric()).find(|word| listed(&DOWN, word));
     word.or_else(|| head.match_indices('#').any(cell).then_some("#")).or_else(|| status_page(head))
@@ -371,7 +371,7 @@ impl Tokens {
     }
 
     fn of_text(text: &str) -> Self {
-        let text = text.get(..text.floor_char_boundary(BYTES)).unwrap_or_default();
+        let text = ends::head(text, BYTES);
         let mut hashes = Vec::with_capacity(text.len() / 4);
         each_token(text, |hash| hashes.push(hash));
         let hashes = sorted(hashes);

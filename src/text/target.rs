@@ -5,6 +5,7 @@
 
 use super::canonical::resolve_path;
 use super::digest::{Key, salted};
+use super::ends::head;
 use super::lines::trimmed;
 use super::mask::has_extension;
 use super::mutation::command;
@@ -131,7 +132,7 @@ pub(super) fn uncommented(statement: &str) -> &str {
         } else if !may_begin(rest, &BEGINNINGS) {
             return rest;
         } else {
-            let near = rest.get(..rest.floor_char_boundary(BEGINNING)).unwrap_or_default();
+            let near = head(rest, BEGINNING);
             match near.find(';').and_then(|end| rest.split_at_checked(end)) {
                 Some((first, after)) if BEGINS.iter().any(|begins| same(first.trim_end(), begins)) => {
                     after.trim_start_matches(';')

@@ -1,6 +1,7 @@
 //! How long a call waits, by what it says itself; how long an answer asks to wait; and what tells of something that
 //! changes by itself, so that it is waited for.
 
+use super::ends::head;
 use super::mutation::command;
 use super::named::Named;
 use super::words::{any_listed, listed, name_words, same};
@@ -33,7 +34,7 @@ const LONGEST_WAIT: i64 = 3_600_000;
 
 /// How long an answer asks to wait before the next try, in milliseconds: `retry-after: 8`, `try again in 500 ms`.
 pub(crate) fn asked_wait(answer: &str) -> Option<i64> {
-    let answer = answer.get(..answer.floor_char_boundary(ANSWER)).unwrap_or_default();
+    let answer = head(answer, ANSWER);
     let mut words = answer.split(|char: char| !char.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).peekable();
     let (mut left, mut unit) = (0_usize, None);
     while let Some(word) = words.next() {

@@ -4,7 +4,10 @@ use super::{
     traces::Thrown,
     words::{class_name, detail, file_key, has_extension, headline, location, parts, shortened, slug},
 };
-use crate::text::words::spaced;
+use crate::text::{
+    ends::{head, tail},
+    words::spaced,
+};
 use alloc::{borrow::ToOwned, format, string::String, vec::Vec};
 
 /// A line that begins with `Error:`, `fatal:` or an error class.
@@ -46,7 +49,7 @@ pub(super) fn mentioned_error(lines: &[&str]) -> Option<String> {
         line.match_indices(": ").find_map(|(at, _)| {
             let (head, message) = line.split_at_checked(at)?;
             // Classes are short; a line of thousands of colons must not be walked back from each.
-            let head = head.get(head.ceil_char_boundary(head.len().saturating_sub(128))..)?;
+            let head = tail(head, 128);
             let start = head.rfind(|c: char| c.is_whitespace() || c == '(' || c == '`').map_or(0, |at| at + 1);
             let class = class_name(head.get(start..)?)?;
             let before = spaced(head.get(..start)?).next_back().unwrap_or_default();
@@ -68,7 +71,7 @@ fn placed(message: &str) -> (&str, String) {
         let bracketed = separator == "(";
         let place = ["at ", "in "].iter().find_map(|word| after.strip_prefix(word));
         let Some(place) = place.or(bracketed.then_some(after)) else { continue };
-        let place = place.get(..place.floor_char_boundary(256)).unwrap_or_default();
+        let place = head(place, 256);
         let word = place.split([' ', ',', ')']).next().unwrap_or_default().trim_end_matches('.');
         let path = location(word).map_or(word, |(path, _)| path);
         if has_extension(path) {
