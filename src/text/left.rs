@@ -4,7 +4,7 @@
 
 use super::ends::{head, tail};
 use super::frame::frame;
-use super::mask::{end_of_digits, first_digit};
+use super::mask::{byte_before, end_of_digits, first_digit};
 use super::words::listed;
 use crate::codec::codec;
 
@@ -109,7 +109,7 @@ fn counted(line: &str) -> Option<u32> {
     let (bytes, mut at) = (line.as_bytes(), 0);
     while let Some(start) = bytes.get(at..).and_then(first_digit).map(|digit| at + digit) {
         let end = end_of_digits(bytes, start);
-        let before = start.checked_sub(1).and_then(|before| bytes.get(before)).copied().unwrap_or(b' ');
+        let before = byte_before(bytes, start);
         if matches!(before, b' ' | b'(' | b'[' | b'*' | b'=')
             && let Some([b' ', word @ ..]) = bytes.get(end..)
             && let Some(begin) = word.get(..LETTERS)

@@ -70,6 +70,12 @@ pub(crate) fn end_of_digits(bytes: &[u8], at: usize) -> usize {
     end
 }
 
+/// The byte before a place; a blank before the first one.
+#[inline]
+pub(super) fn byte_before(bytes: &[u8], at: usize) -> u8 {
+    at.checked_sub(1).and_then(|before| bytes.get(before)).copied().unwrap_or(b' ')
+}
+
 pub(super) const ONES: u64 = 0x0101_0101_0101_0101;
 pub(super) const HIGH: u64 = ONES << 7;
 

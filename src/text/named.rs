@@ -337,7 +337,7 @@ fn hands_over(tool: &str) -> bool {
 
 /// Whether a tool of this name runs command lines.
 fn is_shell(tool: &str) -> bool {
-    ["exec", "execute", "run"].iter().any(|sole| same(tool, sole)) || any_listed(&SHELLS, tool)
+    listed(&["exec", "execute", "run"], tool) || any_listed(&SHELLS, tool)
 }
 
 /// The first verb of a name that is known; `true` where it changes something.

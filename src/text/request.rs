@@ -2,10 +2,11 @@
 
 use super::ends::head;
 use super::goal::{Goal, beside, goal_words};
-use super::mutation::{command, line_searches};
+use super::mutation::command;
 use super::named::{Named, action};
-use super::target::uncommented;
-use super::words::{Sieve, Word, any_listed, dense, hashes_of, listed_name, same, spaced, words};
+use super::programs::line_searches;
+use super::sql;
+use super::words::{Sieve, Word, any_listed, dense, hashes_of, listed_name, spaced, words};
 use super::{Key, combine};
 use crate::codec::codec;
 use crate::model::ToolCall;
@@ -70,34 +71,12 @@ fn asked<'a>(call: &'a ToolCall, named: &Named) -> Option<&'a str> {
     (!is_query(text)).then_some(text)
 }
 
-/// Statements that show how a database stands, as they are written.
-const SHOWS: [&str; 4] = ["DESC", "DESCRIBE", "PRAGMA", "SHOW"];
-/// Ways to explain a statement.
-const PLAN: [&str; 6] = ["analyse", "analyze", "buffers", "costs", "query", "verbose"];
-
 /// Whether a text is a query of a database, or code: two that differ in a word ask for different things.
 fn is_query(text: &str) -> bool {
-    let [r#as, from, select] = const { hashes_of(["as", "from", "select"]) };
     // `execute[SELECT …]`, `run(SELECT …)`: the name of an action before what it is given.
     let name = |at: &usize| text.bytes().take(*at).all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     let inner = text.find(['[', '(']).filter(name).and_then(|at| text.get(at + 1..)).unwrap_or(text);
-    let inner = uncommented(inner);
-    let mut words = words(inner);
-    let mut says = |keyword: u32| words.any(|word| word.hash == keyword);
-    let is_sql = match spaced(inner).next() {
-        Some(first) if same(first, "select") => says(from),
-        // A name for what is selected first.
-        Some(first) if same(first, "with") => says(r#as) && says(select) && says(from),
-        // `Explain how …` asks a question.
-        Some(first) if same(first, "explain") => {
-            let plan = |word: &str| PLAN.iter().any(|way| same(way, word.trim_matches(['(', ')', ','])));
-            spaced(inner).nth(1).is_some_and(plan) || says(select) && says(from)
-        }
-        // `Show me how …` asks as well.
-        Some(first) => SHOWS.contains(&first),
-        None => false,
-    };
-    is_sql || is_code(text)
+    sql::is_query(inner) || is_code(text)
 }
 
 /// Whether a quarter of a text's words hold what prose hardly has, three of it at least: brackets that are no

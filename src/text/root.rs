@@ -7,7 +7,7 @@ use super::lines::{Lines, trimmed};
 use super::mask::Span;
 use super::scan::{BLOCK, MARKED, holds_mark, padded, unmarked_line_ends};
 use super::sorted;
-use super::words::{listed, runs};
+use super::words::{Sum, listed, runs, same_start};
 use crate::codec::codec;
 use crate::model::ToolCall;
 use alloc::{string::String, vec::Vec};
@@ -244,9 +244,7 @@ pub(crate) fn rejects(output: &str) -> bool {
     fields.iter().any(|(name, value)| match value {
         Value::Bool(passes) => !passes && listed(&PASSES, name),
         Value::String(word) => {
-            let begins =
-                |rejected: &&str| word.get(..rejected.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(rejected));
-            listed(&DECIDES, name) && !word.contains(' ') && REJECTED.iter().any(begins)
+            listed(&DECIDES, name) && !word.contains(' ') && REJECTED.iter().any(|start| same_start(word, start))
         }
         _ => false,
     })
@@ -292,9 +290,7 @@ fn is_trouble(value: &Value, levels: usize) -> bool {
                 Value::Bool(true) => false,
             };
             let ill = |text: &str| {
-                let begins = |word: &str| {
-                    ILL.iter().any(|ill| word.get(..ill.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(ill)))
-                };
+                let begins = |word: &str| ILL.iter().any(|ill| same_start(word, ill));
                 text.len() <= LINE && text.split(|char: char| !char.is_alphabetic()).any(begins)
             };
             listed(&WRONG, name) && !nothing
@@ -426,19 +422,17 @@ impl Reads for Tokens {
 
 /// Tells the hash of every token: a word of letters, digits and `_`, or any other character that is no blank.
 fn each_token(text: &str, mut take: impl FnMut(u32)) {
-    const BEGIN: u32 = 0x811c_9dc5;
-    let mixed = |hash: u32, char: u32| (hash ^ char).wrapping_mul(0x0100_0193);
     let mut word = None;
     let mut step = |char: u32, in_word: bool, blank: bool| {
         if in_word {
-            word = Some(mixed(word.unwrap_or(BEGIN), char));
+            word = Some(word.unwrap_or(Sum::EMPTY).and(char));
             return;
         }
-        if let Some(hash) = word.take() {
+        if let Some(Sum(hash)) = word.take() {
             take(hash);
         }
         if !blank {
-            take(mixed(BEGIN, char));
+            take(Sum::EMPTY.and(char).0);
         }
     };
     let mut rest = text;

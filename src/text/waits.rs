@@ -4,7 +4,7 @@
 use super::ends::head;
 use super::mutation::command;
 use super::named::Named;
-use super::words::{any_listed, listed, name_words, same};
+use super::words::{any_listed, listed, name_words, same, same_start};
 use crate::model::ToolCall;
 use alloc::string::String;
 use serde_json::Value;
@@ -38,7 +38,7 @@ pub(crate) fn asked_wait(answer: &str) -> Option<i64> {
     let mut words = answer.split(|char: char| !char.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).peekable();
     let (mut left, mut unit) = (0_usize, None);
     while let Some(word) = words.next() {
-        if LATER.iter().any(|later| same(later, word)) {
+        if listed(&LATER, word) {
             (left, unit) = (UNTIL, None);
             continue;
         }
@@ -64,10 +64,10 @@ pub(crate) fn asked_wait(answer: &str) -> Option<i64> {
 
 /// Milliseconds of a unit of time.
 fn length(unit: &str) -> Option<i64> {
-    let is = |short: &str, words: &[&str]| same(short, unit) || words.iter().any(|word| same(word, unit));
+    let is = |short: &str, words: &[&str]| same(short, unit) || listed(words, unit);
     match () {
         () if is("ms", &MILLISECONDS) => Some(1),
-        () if is("s", &["sec", "secs", "second", "seconds"]) => Some(1000),
+        () if is("s", &["sec", "second", "seconds", "secs"]) => Some(1000),
         () if is("m", &MINUTES) => Some(60_000),
         () => None,
     }
@@ -97,8 +97,7 @@ const SPANS: [&str; 7] = ["for", "minutes", "ms", "seconds", "some", "time", "un
 
 /// Whether an argument of this name is how long a call waits before it answers: `wait_s`, `waitSeconds`.
 fn says_wait(name: &str) -> bool {
-    let begins = name.get(.."wait".len()).is_some_and(|begin| same(begin, "wait"));
-    begins && name_words(name).last().is_some_and(|last| length(last).is_some())
+    same_start(name, "wait") && name_words(name).last().is_some_and(|last| length(last).is_some())
 }
 
 /// Whether a tool of this name does nothing but wait: `sleep`, `wait_seconds`, `browser_wait_for`.

@@ -69,13 +69,13 @@ pub(super) fn has_figure(word: &str) -> bool {
 
 /// A hash of characters that is the same everywhere, as it is summed up: FNV-1a.
 #[derive(Clone, Copy)]
-struct Sum(u32);
+pub(super) struct Sum(pub(super) u32);
 
 impl Sum {
-    const EMPTY: Self = Self(0x811c_9dc5);
+    pub(super) const EMPTY: Self = Self(0x811c_9dc5);
 
     #[inline(always)]
-    const fn and(self, char: u32) -> Self {
+    pub(super) const fn and(self, char: u32) -> Self {
         Self((self.0 ^ char).wrapping_mul(0x0100_0193))
     }
 
@@ -230,6 +230,16 @@ pub(crate) fn same(word: &str, other: &str) -> bool {
     word.eq_ignore_ascii_case(other)
 }
 
+/// Whether a text begins with another one, whatever their ASCII case.
+pub(super) fn same_start(text: &str, start: &str) -> bool {
+    text.get(..start.len()).is_some_and(|own| same(own, start))
+}
+
+/// Whether it ends with another one.
+pub(super) fn same_end(text: &str, end: &str) -> bool {
+    text.len().checked_sub(end.len()).and_then(|at| text.get(at..)).is_some_and(|own| same(own, end))
+}
+
 /// What stands between blanks.
 #[derive(Clone, Debug)]
 pub(crate) struct Spaced<'a>(core::str::SplitWhitespace<'a>);
@@ -266,6 +276,17 @@ pub(crate) fn listed(list: &[&str], word: &str) -> bool {
     folded.copy_from_slice(word.as_bytes());
     folded.make_ascii_lowercase();
     holds(list, folded)
+}
+
+/// The place of a word, whatever its ASCII case, among words with blanks between them: a table of texts would take twice
+/// as much.
+pub(super) fn place_in(words: &str, word: &str) -> Option<usize> {
+    words.split(' ').position(|known| same(known, word))
+}
+
+/// Whether a word, whatever its ASCII case, is among words with blanks between them.
+pub(super) fn is_in(words: &str, word: &str) -> bool {
+    place_in(words, word).is_some()
 }
 
 /// Whether `name` is in `list` once case, `_`, `-`, `.` and blanks are gone: `requestId`, `request_id` and `Request-ID`
