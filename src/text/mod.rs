@@ -7,6 +7,7 @@ mod again;
 mod answer;
 mod artifact;
 mod canonical;
+mod class;
 mod complaint;
 mod digest;
 mod digits;

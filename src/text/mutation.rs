@@ -4,6 +4,7 @@
 //! host's `readOnly` hint; else the name tells, and for a shell the command line. An agent's own notes (to-do lists,
 //! plans) are no change of the world.
 
+use super::canonical::named_arguments;
 use super::digest::{Key, combine, key, mark};
 use super::named::Named;
 use super::outcome::Empty;
@@ -94,7 +95,7 @@ fn joined(words: &[Value]) -> Option<Cow<'_, str>> {
 
 /// A program in another language than the shell's.
 fn script<'a>(call: &'a ToolCall, named: &Named) -> Option<&'a str> {
-    let map = call.args.as_ref()?.as_object()?;
+    let map = named_arguments(call)?;
     if named.verb.is_some() || !named.language {
         return None;
     }

@@ -1,5 +1,6 @@
 //! What the names in a call tell: the tool's, and the action's that it is asked for.
 
+use super::canonical::named_arguments;
 use super::digest::{Key, key};
 use super::request::{DELEGATES, INTERFACES, SEARCHES, SEEKS};
 use super::waits::{ARRIVES, SLEEPERS, WATCHERS};
@@ -351,7 +352,7 @@ fn verb(name: &str) -> Option<bool> {
 /// What an editor, browser or HTTP tool with many functions is asked to do.
 pub(super) fn action(call: &ToolCall) -> Option<&str> {
     const NAMES: [&str; 8] = ["action", "command", "method", "mode", "op", "operation", "service", "sub_command"];
-    let map = call.args.as_ref()?.as_object()?;
+    let map = named_arguments(call)?;
     let place = |name: &str| NAMES.iter().position(|known| *known == name);
     let named = map.iter().filter_map(|(name, value)| Some((place(name)?, value.as_str()?)));
     let (place, word) = named.min_by_key(|(place, _)| *place)?;

@@ -54,13 +54,22 @@ const NOBODY: &str =
     "any approval confirmation feedback further input instructions me my permission us user user's your";
 const NEVER: &str = "cannot can't don't dont never no not without";
 
+/// The sentences of a text, and parts of such.
+fn sentences(text: &str) -> impl Iterator<Item = &str> {
+    text.split(['.', '!', '?', ';', '\n'])
+}
+
+fn words(sentence: &str) -> impl Iterator<Item = &str> {
+    sentence.split(|char| !is_of_word(char)).filter(|word| !word.is_empty())
+}
+
 /// Whether a text orders to wait for something, or to look at it until it is as wanted.
 pub(crate) fn orders_wait(text: &str) -> bool {
-    text.len() <= LONGEST && text.split(['.', '!', '?', ';', '\n']).any(waits_in)
+    text.len() <= LONGEST && sentences(text).any(waits_in)
 }
 
 fn waits_in(sentence: &str) -> bool {
-    let words: Vec<&str> = sentence.split(|char: char| !is_of_word(char)).filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = words(sentence).collect();
     let (mut before, mut last, mut looks) = ("", "", false);
     for (at, word) in words.iter().enumerate() {
         let ordered = is_in(FOR, word) && is_in(WAIT, last) && !is_in(NEVER, before)
@@ -123,7 +132,7 @@ const CASES: &str = "case cases check checks path paths test tests";
 /// Whether that is what the text is about, as its first words have it: `check that a guest is refused everywhere`,
 /// `run the negative cases`. Further on, it is what a piece of work has to do besides.
 fn wants_failures(text: &str) -> bool {
-    let sentence = text.split(['.', '!', '?', ';', '\n']).next().unwrap_or_default();
+    let sentence = sentences(text).next().unwrap_or_default();
     let words = || sentence.split(|char: char| !(is_of_word(char) || char == '_')).filter(|word| !word.is_empty());
     let mut first = words().skip_while(|word| is_in("bitte please", word));
     let sees = first.next().is_some_and(|word| is_in(SEE, word)) && first.next().is_some_and(|word| is_in(THAT, word));
@@ -136,7 +145,7 @@ pub(crate) fn ordered_times(text: &str) -> u32 {
     if text.len() > LONGEST {
         return 0;
     }
-    text.split(['.', '!', '?', ';', '\n']).map(of_sentence).max().unwrap_or(0).min(MOST)
+    sentences(text).map(of_sentence).max().unwrap_or(0).min(MOST)
 }
 
 /// `each dog's` is about no second.
@@ -147,7 +156,7 @@ fn is_of_word(char: char) -> bool {
 fn of_sentence(sentence: &str) -> u32 {
     // The words before, the latest one last, and for how many words more a span of time tells how often.
     let (mut before, mut most, mut every) = ([""; 4], 0, 0_u32);
-    let words: Vec<&str> = sentence.split(|char: char| !is_of_word(char)).filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = words(sentence).collect();
     for (at, word) in words.iter().enumerate() {
         if is_in(TOLD, word) {
             break;

@@ -1,5 +1,6 @@
 //! What a call asks for: of a search, a model or another agent in natural language, of a page, of a list.
 
+use super::canonical::named_arguments;
 use super::ends::head;
 use super::goal::{Goal, beside, goal_words};
 use super::mutation::command;
@@ -61,7 +62,7 @@ pub(crate) fn prose<'a>(call: &'a ToolCall, named: &Named) -> Option<&'a str> {
 /// The same, whatever the tool.
 fn asked<'a>(call: &'a ToolCall, named: &Named) -> Option<&'a str> {
     const SIEVE: Sieve = Sieve::of(&[&ASKED, &SOUGHT]);
-    let map = call.args.as_ref()?.as_object()?;
+    let map = named_arguments(call)?;
     let sought = |name: &str| named.seeks && listed_name(&SOUGHT, name);
     let asks = |name: &str| SIEVE.passes_name(name) && (listed_name(&ASKED, name) || sought(name));
     let asked = map.iter().filter(|(name, _)| asks(name)).filter_map(|(_, value)| value.as_str());
@@ -135,7 +136,7 @@ fn request<'a>(call: &'a ToolCall, named: &Named) -> Option<(&'a str, impl Itera
     if named.runs_code() {
         return None;
     }
-    let map = call.args.as_ref()?.as_object()?;
+    let map = named_arguments(call)?;
     let asked = prose(call, named).or_else(|| {
         // What is to be done is no question.
         let asks = |name: &str| !matches!(name, "action" | "command");
@@ -165,7 +166,7 @@ pub(crate) fn sent(call: &ToolCall) -> Option<(Goal, Key)> {
     if !any_listed(&SENDS, &call.tool) {
         return None;
     }
-    let map = call.args.as_ref()?.as_object()?;
+    let map = named_arguments(call)?;
     let (said, text) =
         map.iter().filter_map(|(name, value)| Some((name, value.as_str()?))).max_by_key(|(_, text)| text.len())?;
     let rest = map.iter().filter(|(name, _)| *name != said && !listed_name(&HEADINGS, name));
@@ -277,7 +278,7 @@ codec!(enum Asks { Nothing: 0, View: 1, Search: 2, Prose: 3, Record: 4, Handover
 
 /// Whether the arguments are values of fields, and none of them is in words: what is asked for is an identifier.
 fn by_fields(call: &ToolCall) -> bool {
-    let fields = call.args.as_ref().and_then(Value::as_object);
+    let fields = named_arguments(call);
     let in_words = |name: &str, text: &str| {
         let asked = listed_name(&ASKED, name) && !text.bytes().any(|byte| byte.is_ascii_digit());
         asked || text.chars().any(|char| char.is_whitespace() || dense(char))
@@ -289,7 +290,7 @@ fn by_fields(call: &ToolCall) -> bool {
 
 /// Whether one of the arguments is a list of several things.
 fn lists(call: &ToolCall) -> bool {
-    let fields = call.args.as_ref().and_then(Value::as_object);
+    let fields = named_arguments(call);
     fields.is_some_and(|map| map.iter().any(|(_, value)| value.as_array().is_some_and(|list| list.len() > 1)))
 }
 
@@ -335,7 +336,7 @@ const PAGES: [&str; 13] = [
 
 /// Whether one page of a list is asked for, by an argument or a parameter of a URL.
 pub(crate) fn pages(call: &ToolCall) -> bool {
-    let fields = call.args.as_ref().and_then(Value::as_object);
+    let fields = named_arguments(call);
     let named = |name: &str| listed_name(&PAGES, name);
     let parameters = |url: &str| {
         let mut query = url.split_once('?').into_iter().flat_map(|(_, query)| query.split('&'));

@@ -1,5 +1,6 @@
 //! Statements of SQL: which table they name, what they do, whether they change something.
 
+use super::canonical::named_arguments;
 use super::ends::head;
 use super::words::{hashes_of, listed, same, spaced, words};
 use crate::model::ToolCall;
@@ -120,7 +121,7 @@ pub(super) fn table(statement: &str) -> Option<String> {
 
 /// Whether an argument is a statement of SQL that changes something, however harmless the name of its tool.
 pub(super) fn changes_table(call: &ToolCall) -> bool {
-    let arguments = call.args.as_ref().and_then(Value::as_object);
+    let arguments = named_arguments(call);
     let mut texts = arguments.into_iter().flat_map(Map::values).filter_map(Value::as_str).map(uncommented);
     texts.any(|text| {
         may_begin(text, &CHANGES)
@@ -151,7 +152,7 @@ const STATEMENT: usize = 4 * 1024;
 
 /// How many a statement of SQL is to change at most (`LIMIT 5000`); 0 where it does not say so.
 pub(crate) fn limit(call: &ToolCall) -> u32 {
-    let Some(arguments) = call.args.as_ref().and_then(Value::as_object) else { return 0 };
+    let Some(arguments) = named_arguments(call) else { return 0 };
     let texts = arguments.values().filter_map(Value::as_str);
     let told = |text: &str| {
         let mut words = text.split(|char: char| !char.is_ascii_alphanumeric()).skip_while(|word| !same(word, "limit"));

@@ -3,7 +3,7 @@
 //! The same file reached by an editor, a reader and a command line is one target, so of a path only the last two
 //! components count: one tool names it from the root, the other from where it stands.
 
-use super::canonical::resolve_path;
+use super::canonical::{named_arguments, resolve_path};
 use super::digest::{Key, salted};
 use super::lines::trimmed;
 use super::mask::has_extension;
@@ -98,7 +98,7 @@ fn found<'a>(call: &'a ToolCall, tool: &Named) -> Option<Cow<'a, str>> {
     if let Some(own) = call.target.as_deref().filter(|own| !own.trim().is_empty()) {
         return Some(shortened(own.trim()));
     }
-    let arguments = call.args.as_ref().and_then(Value::as_object);
+    let arguments = named_arguments(call);
     let named = arguments.and_then(argument).or_else(|| match command(call, tool)? {
         Cow::Borrowed(line) => line_path(line).map(shortened).or_else(|| operands(line).map(Cow::Owned)),
         Cow::Owned(line) => {
