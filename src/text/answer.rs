@@ -7,7 +7,7 @@ use super::ends::clip_to;
 use super::lines::{Lines, trimmed};
 use super::scan::{BLOCK, any, parts};
 use super::states::is_under_way;
-use super::words::{Lexicon, any_listed, listed, same_end, same_start};
+use super::words::{Lexicon, any_listed, listed, same, same_end, same_start};
 
 /// What an answer says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -353,7 +353,8 @@ const EMPTY_VALUES: [&str; 13] =
 fn is_nothing(value: &str) -> bool {
     const LONGEST: usize = "undefined".len();
     let value = value.trim_end_matches(['.', '!']);
-    value.len() <= LONGEST && listed(&EMPTY_VALUES, value)
+    // Most values are as long as none of them, which tells them apart faster than an order.
+    value.len() <= LONGEST && EMPTY_VALUES.iter().any(|empty| same(empty, value))
 }
 
 /// `No references to it were found.`
@@ -631,7 +632,6 @@ mod tests {
         super::super::words::assert_sorted(&ENDED);
         super::super::words::assert_sorted(&TROUBLES);
         super::super::words::assert_sorted(&NOTHING);
-        super::super::words::assert_sorted(&EMPTY_VALUES);
         for pair in PHRASES.windows(2) {
             assert!(pair[0].0 <= pair[1].0, "{} stands before {}", pair[0].0, pair[1].0);
         }

@@ -6,7 +6,7 @@
 //! figures tell the state is not known beforehand: those are compared that stand behind the same word in both results.
 
 use super::ends::head;
-use super::words::{find, hashed as hash, hashed_word};
+use super::words::{begins_address, find, hashed as hash, hashed_word};
 use crate::codec::codec;
 use alloc::{string::String, vec::Vec};
 
@@ -93,7 +93,7 @@ impl State {
                 rest = tail.get(end..).unwrap_or_default();
                 continue;
             }
-            let address = tail.starts_with("http://") || tail.starts_with("https://") || tail.starts_with("file://");
+            let address = begins_address(tail);
             let end = if address {
                 find(tail, |char| char.is_whitespace() || matches!(char, ')' | ']' | '>' | '"' | '\'' | '#'))
             } else {

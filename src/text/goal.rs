@@ -6,7 +6,7 @@
 //! filled anew or a list got shorter is told apart from that.
 
 use super::ends::head;
-use super::words::{dense, find, has_figure, hashed, hashed_word, same};
+use super::words::{begins_address, dense, find, has_figure, hashed, hashed_word, same};
 use super::{Key, combine};
 use crate::codec::codec;
 use crate::tuned;
@@ -79,8 +79,7 @@ impl<'a> Iterator for Words<'a> {
         let first = core::mem::take(&mut self.first);
         let ends = || gap.contains(['.', '!', '?', ':', '\n', '"', '“', '。', '！', '？', '：']);
         let inside = !first && (gap == " " || !ends());
-        let address = tail.starts_with(['h', 'f'])
-            && ["https://", "http://", "file://"].iter().any(|scheme| tail.starts_with(scheme));
+        let address = begins_address(tail);
         let length = if address {
             tail.find(|char: char| char.is_whitespace() || matches!(char, ')' | ']' | '>' | '\'' | '"'))
                 .unwrap_or(tail.len())

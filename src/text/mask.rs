@@ -427,7 +427,7 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
             end -= 1;
         }
         let token = self.text.get(start..end).unwrap_or_default();
-        let named = || token.bytes().any(|byte| matches!(byte, b'/' | b'\\')) || has_extension(token);
+        let named = || token.bytes().any(|byte| matches!(byte, b'/' | b'\\')) || has_known_extension(token);
         let (found, digit) = (seen & WORD != 0 && seen & PATH != 0 && named(), seen & DIGIT != 0);
         if found {
             self.mask(start, end, "<path>");
@@ -445,7 +445,7 @@ fn fold(text: &str, out: &mut String) {
 }
 
 /// Whether `token` is named like a file.
-pub(crate) fn has_extension(token: &str) -> bool {
+pub(crate) fn has_known_extension(token: &str) -> bool {
     let dot = token.bytes().rposition(|byte| byte == b'.');
     dot.and_then(|dot| Some((token.get(..dot)?, token.get(dot + 1..)?))).is_some_and(|(stem, extension)| {
         stem.bytes().any(|byte| is(byte, LETTER | DIGIT)) && super::words::listed(&EXTENSIONS, extension)

@@ -65,6 +65,12 @@ pub(crate) fn all_pass(text: &str) -> Option<bool> {
     pass.then_some(true)
 }
 
+/// What stands between blanks, brackets and signs of equality, and the word in it.
+fn words(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    let runs = text.split(|char: char| char.is_whitespace() || matches!(char, '=' | '(' | ')'));
+    runs.map(|run| (run, run.trim_matches(|char: char| !char.is_alphanumeric()))).filter(|(_, word)| !word.is_empty())
+}
+
 /// How many tests a text in lower case says fail: `3 tests failing`, `2 failed`, `failures: 4`, `failures=4`,
 /// `3 of 12 tests failed`.
 pub(crate) fn failing(lower: &str) -> Option<u32> {
@@ -75,11 +81,7 @@ pub(crate) fn failing(lower: &str) -> Option<u32> {
     let (mut number, mut since): (Option<u32>, usize) = (None, 0);
     let mut tests = lower.contains("test") || lower.contains("spec");
     let (mut pending, mut of) = (false, false);
-    for run in lower.split(|c: char| c.is_whitespace() || matches!(c, '=' | '(' | ')')) {
-        let word = run.trim_matches(|c: char| !c.is_alphanumeric());
-        if word.is_empty() {
-            continue;
-        }
+    for (run, word) in words(lower) {
         // Of `3 of 12` and `3/12`, the first is meant.
         let first = word.split_once('/').filter(|(_, all)| all.parse::<u32>().is_ok()).map_or(word, |(part, _)| part);
         if let Some(count) = numeral(first) {
@@ -124,8 +126,7 @@ pub(crate) fn failing(lower: &str) -> Option<u32> {
 /// How many tests a text in lower case says pass: `5 passed`, `12 tests passing`, `passed: 9`.
 pub(crate) fn passing(lower: &str) -> Option<u32> {
     let (mut number, mut pending) = (None, false);
-    for run in lower.split(|c: char| c.is_whitespace() || matches!(c, '=' | '(' | ')')) {
-        let word = run.trim_matches(|c: char| !c.is_alphanumeric());
+    for (run, word) in words(lower) {
         if let Ok(count) = word.parse::<u32>() {
             if pending {
                 return Some(count);
@@ -136,7 +137,7 @@ pub(crate) fn passing(lower: &str) -> Option<u32> {
                 return number;
             }
             pending = run.ends_with([':', '=']) || lower.contains("passed=");
-        } else if !matches!(word, "" | "test" | "tests" | "spec" | "specs") {
+        } else if !matches!(word, "test" | "tests" | "spec" | "specs") {
             (number, pending) = (None, false);
         }
     }

@@ -6,7 +6,7 @@
 use super::canonical::{named_arguments, resolve_path};
 use super::digest::{Key, salted};
 use super::lines::trimmed;
-use super::mask::has_extension;
+use super::mask::has_known_extension;
 use super::mutation::command;
 use super::named::Named;
 use super::programs::PREPARE;
@@ -278,7 +278,7 @@ fn line_path(line: &str) -> Option<&str> {
             && !word.starts_with("/dev/")
             && !word.contains(|char: char| char.is_whitespace() || "'\"*^|".contains(char))
             && (!word.contains('=') || word.contains("://"));
-        if is_path && has_extension(word) {
+        if is_path && has_known_extension(word) {
             match written {
                 None if writes => written = Some(word),
                 Some(own) if own == word => written = None,
