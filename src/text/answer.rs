@@ -6,7 +6,7 @@
 use super::ends::clip_to;
 use super::lines::{Lines, trimmed};
 use super::scan::{BLOCK, any, parts};
-use super::states::is_under_way;
+use super::states::{ENDED, is_under_way};
 use super::words::{Lexicon, any_listed, listed, same, same_end, same_start};
 
 /// What an answer says.
@@ -228,10 +228,6 @@ const OTHER_SCRIPTS: [(&str, Meaning); 34] = [
 
 /// What stands for an answer that there is none yet: the status of a request that nobody took, or took too soon.
 const NOT_REACHED: [&str; 4] = ["000", "502", "503", "504"];
-
-/// Words before a waiting word that turn it round: nothing pending, done waiting, the processing of data.
-pub(super) const ENDED: [&str; 13] =
-    ["0", "after", "completed", "done", "finished", "isn't", "no", "non", "not", "nothing", "the", "without", "zero"];
 
 /// A negative answer is no longer than this.
 const SHORT_ANSWER: usize = 240;
@@ -629,7 +625,6 @@ mod tests {
 
     #[test]
     fn lists_are_sorted() {
-        super::super::words::assert_sorted(&ENDED);
         super::super::words::assert_sorted(&TROUBLES);
         super::super::words::assert_sorted(&NOTHING);
         for pair in PHRASES.windows(2) {

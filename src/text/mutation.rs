@@ -1,4 +1,4 @@
-//! Whether a call changes the world, and what its command line is for.
+//! Whether a call changes the world, and what kind of call it is.
 //!
 //! Progress needs a change, so a call that only looks must not pass for one. The configuration knows best, then the
 //! host's `readOnly` hint; else the name tells, and for a shell the command line. An agent's own notes (to-do lists,

@@ -1,10 +1,10 @@
 //! What an answer about the state of something tells: whether that is under way, may still change, or is over.
 
-use super::answer::ENDED;
 use super::lines::trimmed;
 use super::words::{is_in, listed, listed_name, name_words, same, same_end};
 
-/// Values of a status field that say the same, beside those that name what is being done ([`is_under_way`]).
+/// Values of a status field that tell of something that is still going on, beside those that name what is being done
+/// ([`is_under_way`]).
 const WAITING_STATES: [&str; 8] =
     ["accepted", "enqueued", "inprogress", "intransit", "notready", "queued", "scheduled", "submitted"];
 /// Words that look like something that is being done and are none, or nothing that ends by itself.
@@ -28,6 +28,9 @@ const NOT_UNDER_WAY: [&str; 18] = [
     "something",
     "warning",
 ];
+/// Words before a waiting word that turn it round: nothing pending, done waiting, the processing of data.
+pub(super) const ENDED: [&str; 13] =
+    ["0", "after", "completed", "done", "finished", "isn't", "no", "non", "not", "nothing", "the", "without", "zero"];
 /// The shortest word that names what is being done, `loading`, and the most words and bytes of a state.
 const UNDER_WAY: usize = 7;
 const STATE_WORDS: usize = 4;
@@ -156,6 +159,7 @@ mod tests {
     fn lists_are_sorted() {
         super::super::words::assert_sorted(&WAITING_STATES);
         super::super::words::assert_sorted(&NOT_UNDER_WAY);
+        super::super::words::assert_sorted(&ENDED);
     }
 
     #[test]
