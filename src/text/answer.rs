@@ -3,9 +3,11 @@
 //! Only short texts are believed, and of longer ones the ends: a file that contains the word `pending` waits for
 //! nothing.
 
+use super::ends::clip_to;
 use super::lines::{Lines, trimmed};
 use super::scan::{BLOCK, any, parts};
-use super::words::{Lexicon, listed, listed_name, name_words, same};
+use super::states::{ENDED, is_under_way};
+use super::words::{Lexicon, any_listed, listed, same, same_end, same_start};
 
 /// What an answer says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -224,70 +226,8 @@ const OTHER_SCRIPTS: [(&str, Meaning); 34] = [
     ("очікуван", Waiting),
 ];
 
-/// Values of a status field that say the same, beside those that name what is being done ([`is_under_way`]).
-const WAITING_STATES: [&str; 8] =
-    ["accepted", "enqueued", "inprogress", "intransit", "notready", "queued", "scheduled", "submitted"];
-/// Words that look like something that is being done and are none, or nothing that ends by itself.
-const NOT_UNDER_WAY: [&str; 18] = [
-    "anything",
-    "conflicting",
-    "crashing",
-    "erroring",
-    "everything",
-    "existing",
-    "failing",
-    "flapping",
-    "following",
-    "hanging",
-    "incoming",
-    "listening",
-    "missing",
-    "morning",
-    "nothing",
-    "outstanding",
-    "something",
-    "warning",
-];
-/// The shortest word that names what is being done, `loading`, and the most words and bytes of a state.
-const UNDER_WAY: usize = 7;
-const STATE_WORDS: usize = 4;
-const STATE: usize = 40;
-
 /// What stands for an answer that there is none yet: the status of a request that nobody took, or took too soon.
 const NOT_REACHED: [&str; 4] = ["000", "502", "503", "504"];
-
-/// Whether the value of a status field tells that something is still going on.
-pub(super) fn is_waiting_state(value: &str) -> bool {
-    listed_name(&WAITING_STATES, value) || is_under_way(value)
-}
-
-/// Whether a few words are a state in which something is being done: `Starting...`, `CREATE_IN_PROGRESS`,
-/// `still warming up`.
-pub(super) fn is_under_way(text: &str) -> bool {
-    if text.len() > STATE {
-        return false;
-    }
-    let words = || text.split([' ', '_', '-']).map(|word| word.trim_matches(['.', '…', '"', '\'']));
-    let plain = || words().all(|word| word.bytes().all(|byte| byte.is_ascii_alphabetic()));
-    let goes_on = |word: &str| {
-        let ends = word.len().checked_sub(3).and_then(|at| word.get(at..)).is_some_and(|end| same(end, "ing"));
-        word.len() >= UNDER_WAY && ends && !listed(&NOT_UNDER_WAY, word)
-    };
-    // `JOB_STATE_RUNNING`
-    let constant = text.contains('_') && !text.bytes().any(|byte| byte.is_ascii_lowercase());
-    let last = || words().next_back().filter(|_| constant);
-    // `still warming up`, `Starting server`.
-    let begins = || words().find(|word| !["still", "is", "now", "currently"].iter().any(|other| same(word, other)));
-    let progress = || words().any(|word| same(word, "in")) && words().any(|word| same(word, "progress"));
-    words().count() <= STATE_WORDS
-        && (begins().is_some_and(goes_on) || last().is_some_and(goes_on) || progress())
-        && plain()
-        && !words().any(|word| listed(&ENDED, word))
-}
-
-/// Words before a waiting word that turn it round: nothing pending, done waiting, the processing of data.
-const ENDED: [&str; 13] =
-    ["0", "after", "completed", "done", "finished", "isn't", "no", "non", "not", "nothing", "the", "without", "zero"];
 
 /// A negative answer is no longer than this.
 const SHORT_ANSWER: usize = 240;
@@ -397,106 +337,26 @@ fn outside_tags(line: &str) -> &str {
 }
 
 fn troubling(label: &str) -> bool {
-    super::words::any_listed(&TROUBLES, label)
+    any_listed(&TROUBLES, label)
 }
 
-/// An empty value, as programs print it.
+/// Words for nothing, and all of what programs print for an empty value.
+const NOTHING: [&str; 6] = ["empty", "nil", "none", "nothing", "null", "undefined"];
+const EMPTY_VALUES: [&str; 13] =
+    ["\"\"", "''", "()", "[]", "empty", "n/a", "nil", "none", "nothing", "null", "set()", "undefined", "{}"];
+
+/// Whether a value is one of those, as hardly one is.
 fn is_nothing(value: &str) -> bool {
     const LONGEST: usize = "undefined".len();
     let value = value.trim_end_matches(['.', '!']);
-    value.len() <= LONGEST
-        && ["none", "null", "nil", "n/a", "empty", "undefined", "nothing", "[]", "{}", "()", "set()", "\"\"", "''"]
-            .iter()
-            .any(|all| value.eq_ignore_ascii_case(all))
+    // Most values are as long as none of them, which tells them apart faster than an order.
+    value.len() <= LONGEST && EMPTY_VALUES.iter().any(|empty| same(empty, value))
 }
 
 /// `No references to it were found.`
 fn none_found(line: &str) -> bool {
     let line = line.trim_end_matches(|char: char| !char.is_alphanumeric());
-    let begins = line.get(..3).is_some_and(|start| start.eq_ignore_ascii_case("no "));
-    let ends =
-        line.len().checked_sub(6).and_then(|at| line.get(at..)).is_some_and(|end| end.eq_ignore_ascii_case(" found"));
-    begins && ends && line.len() <= SHORT_ANSWER && !troubling(line)
-}
-
-/// Words of a state that nothing follows by itself.
-const FINAL: &str = "aborted backoff blocked broken canceled cancelled closed complete completed crashed declined denied disabled done down \
-    ended error evicted exited expired failed failure fault faulty finished invalid killed missing offline oomkilled \
-    paused rejected required requires restarting stopped stuck succeeded success suspended terminated unauthorized \
-    unavailable unknown unreachable";
-/// Such as tell that something is wrong with what was ordered: nothing comes of it, whatever else goes on.
-const HOPELESS: &str = "badconstraints crashloopbackoff createcontainerconfigerror dependencyneversatisfied errimagepull imagepullbackoff invalidimagename";
-/// Words of a state that something follows by itself, also where another part is over; not where there are none.
-const GOES_ON: &str = "enqueued inprogress pending progress queued running";
-const NONE: &str = "0 no none not";
-/// Last words of fields of JSON that tell a state.
-const STATES: &str = "condition conclusion detail details error event exit hint info message msg note outcome phase reason result stage \
-    state states status text verdict";
-/// Bytes of an answer that tells a state, at most.
-const STATE_ANSWER: usize = 1200;
-
-/// Whether an answer tells that a part of what is searched by halves was taken out.
-pub(crate) fn narrows(answer: &str) -> bool {
-    ["Bisecting: ", "Testing changeset "].iter().any(|said| answer.starts_with(said))
-}
-
-/// Whether an answer about the state of something tells that nothing will come of it.
-pub(crate) fn is_hopeless(answer: &str) -> bool {
-    let listed = |word: &str| HOPELESS.split(' ').any(|listed| same(listed, word));
-    answer.len() <= STATE_ANSWER && answer.split(|char: char| !char.is_ascii_alphanumeric()).any(listed)
-}
-
-/// Whether an answer about the state of something leaves open whether it changes by itself, or tells that it does not;
-/// neither where it is too long to tell.
-pub(crate) fn may_change(answer: &str) -> Option<bool> {
-    let listed = |list: &str, word| list.split(' ').any(|listed| same(listed, word));
-    if answer.len() > STATE_ANSWER {
-        return None;
-    }
-    if is_hopeless(answer) {
-        return Some(false);
-    }
-    let bytes = answer.as_bytes();
-    let until = |at: usize, word: bool| {
-        let mut rest = bytes.iter().skip(at);
-        rest.position(|byte| byte.is_ascii_alphanumeric() != word).map_or(bytes.len(), |length| at + length)
-    };
-    // In objects names say nothing, nor do values but of what is called a state or said in words.
-    let start = trimmed(answer);
-    let objects = start.starts_with(['{', '[']) && start.contains(['"', '\'']);
-    let (mut before, mut at, mut told, mut over) = ("", 0, !start.starts_with('{') || !objects, false);
-    // `"status": "success"` beside what was asked for tells of the request.
-    let (mut served, mut data) = (false, false);
-    loop {
-        let from = until(at, false);
-        at = until(from, true);
-        let Some(word) = answer.get(from..at).filter(|word| !word.is_empty()) else { break };
-        let behind = answer.get(at..).unwrap_or_default();
-        let closed = behind.trim_start_matches(['"', '\'']).trim_start();
-        let value = closed.strip_prefix([':', '=']).map(|value| value.trim_start().trim_start_matches(['"', '\'']));
-        let is = |said: &str| {
-            let rest = value.and_then(|value| value.strip_prefix(said));
-            rest.is_some_and(|rest| {
-                !rest.starts_with(|char: char| char.is_ascii_alphanumeric() || matches!(char, '.' | '-'))
-            })
-        };
-        // `"running": false`
-        if listed(GOES_ON, word) && !listed(NONE, before) && !(is("0") || is("false") || is("no") || is("null")) {
-            return Some(true);
-        }
-        if objects && value.is_some() && behind.starts_with(['"', '\'']) {
-            told = name_words(word).last().is_some_and(|last| listed(STATES, last));
-            // `"completed": true`
-            over |= listed(FINAL, word) && is("true");
-            data |= word == "data";
-        } else if told && before == "status" && word == "success" {
-            served = true;
-        } else {
-            over |= told && listed(FINAL, word);
-        }
-        before = word;
-    }
-    Some(!(over || served && !data))
+    same_start(line, "no ") && same_end(line, " found") && line.len() <= SHORT_ANSWER && !troubling(line)
 }
 
 /// What `text`, with single blanks, says.
@@ -507,7 +367,7 @@ pub(super) fn says(text: &str) -> Says {
     if text.len() <= SHORT {
         scan(text, starts, &mut says);
     } else if text.len() <= LONG {
-        let (head, tail) = super::mask::clip_to(text, END);
+        let (head, tail) = clip_to(text, END);
         scan(head, &END_STARTS, &mut says);
         scan(tail, &END_STARTS, &mut says);
     }
@@ -520,8 +380,7 @@ pub(super) fn says(text: &str) -> Says {
         // Of more words an error may be about what was waited for.
         says.certainly_waiting |= !whole.contains(' ');
     }
-    says.negative |=
-        ["none", "null", "nil", "empty", "undefined", "nothing"].iter().any(|all| whole.eq_ignore_ascii_case(all));
+    says.negative |= listed(&NOTHING, whole);
     says
 }
 
@@ -749,14 +608,14 @@ fn is_good_news(text: &[u8]) -> bool {
     // A line, not what comes after it.
     let line = text.split(|byte| b".,;!?\n".contains(byte)).next().unwrap_or_default();
     let words = line.split(|byte| !in_word(*byte)).filter(|word| !word.is_empty()).take(2);
-    words.filter_map(|word| core::str::from_utf8(word).ok()).any(|word| super::words::listed(&TROUBLES, word))
+    words.filter_map(|word| core::str::from_utf8(word).ok()).any(|word| listed(&TROUBLES, word))
 }
 
 /// Whether the last word before a phrase turns it round.
 fn ended(before: &str) -> bool {
     let before = before.trim_end_matches([' ', '_', '-']);
     let start = before.bytes().rev().take_while(|byte| in_word(*byte)).count();
-    before.get(before.len() - start..).is_some_and(|word| super::words::listed(&ENDED, word))
+    before.get(before.len() - start..).is_some_and(|word| listed(&ENDED, word))
 }
 
 #[cfg(test)]
@@ -766,10 +625,8 @@ mod tests {
 
     #[test]
     fn lists_are_sorted() {
-        super::super::words::assert_sorted(&WAITING_STATES);
-        super::super::words::assert_sorted(&NOT_UNDER_WAY);
-        super::super::words::assert_sorted(&ENDED);
         super::super::words::assert_sorted(&TROUBLES);
+        super::super::words::assert_sorted(&NOTHING);
         for pair in PHRASES.windows(2) {
             assert!(pair[0].0 <= pair[1].0, "{} stands before {}", pair[0].0, pair[1].0);
         }
@@ -971,43 +828,6 @@ mod tests {
         ] {
             assert!(!nothing_in(text), "{text}");
         }
-    }
-
-    #[test]
-    fn states_that_may_change() {
-        for answer in ["jan | success\nfeb | running", "{\"running\":true,\"lastExit\":\"failed\"}"] {
-            assert_eq!(may_change(answer), Some(true), "{answer}");
-        }
-        for answer in
-            ["{\"dir\":\"down\",\"door\":\"closed\",\"floor\":4}", "{\"completed\":false,\"failed\":0,\"failures\":[]}"]
-        {
-            assert_eq!(may_change(answer), Some(true), "{answer}");
-        }
-        for answer in [
-            "a-1 Running\na-2 ImagePullBackOff",
-            "{\"jobStatus\":\"FAILED\"}",
-            "{\"status\":{\"phase\":\"Succeeded\"}}",
-            "{\"Running\":false,\"Status\":\"stopped\"}",
-            "running: 0, failed: 3",
-            "0 running, 3 failed",
-        ] {
-            assert_eq!(may_change(answer), Some(false), "{answer}");
-        }
-        for answer in ["players 3 of 4", "{\"turn\":\"black\"}", "", "Driver: on the way"] {
-            assert_eq!(may_change(answer), Some(true), "{answer}");
-        }
-        for answer in
-            ["job 7: failed", "CrashLoopBackOff", "{\"state\":\"FAILED\"}", "needs a signature, which is required"]
-        {
-            assert_eq!(may_change(answer), Some(false), "{answer}");
-        }
-        // A request that was served says nothing about what it asks for.
-        let served = |more: &str| may_change(&["{\"status\":\"success\"", more, "}"].concat());
-        assert_eq!(served(r#","data":{"flow":["4.1"]}"#), Some(true));
-        for more in ["", r#","job":7"#, r#","data":{"state":"failed"}"#, r#","data":{"done":true}"#] {
-            assert_eq!(served(more), Some(false), "{more}");
-        }
-        assert_eq!(may_change(&"word ".repeat(300)), None);
     }
 
     #[test]

@@ -8,6 +8,7 @@
 
 use super::digest::{Key, salted};
 use super::digits::{MOST as DIGITS, digits};
+use super::mask::{HIGH, ONES};
 use super::target::asks_nothing;
 use super::words::{Sieve, listed_name};
 use crate::model::ToolCall;
@@ -162,6 +163,11 @@ pub(crate) fn arguments<'a>(call: &'a ToolCall, buffer: &'a mut String) -> (&'a 
         (None, Some(raw)) => (raw, false),
         (None, None) => ("", true),
     }
+}
+
+/// The arguments of a call, where they have names.
+pub(super) fn named_arguments(call: &ToolCall) -> Option<&Map<String, Value>> {
+    call.args.as_ref()?.as_object()
 }
 
 /// Appends `value` with sorted keys and settled numbers; nothing is dropped.
@@ -427,12 +433,11 @@ pub(super) fn escape(bytes: &[u8]) -> Option<usize> {
 /// The same of eight bytes.
 #[inline]
 const fn escape_in(word: u64) -> Option<usize> {
-    const ONES: u64 = 0x0101_0101_0101_0101;
     // The high bit of every ASCII byte that is below a limit, or one of two; a byte above such a one may be marked
     // wrongly, but the lowest never is.
     let below = word.wrapping_sub(ONES * 0x20);
     let (quote, slash) = ((word ^ (ONES * 0x22)).wrapping_sub(ONES), (word ^ (ONES * 0x5c)).wrapping_sub(ONES));
-    let marks = (below | quote | slash) & !word & (ONES << 7);
+    let marks = (below | quote | slash) & !word & HIGH;
     if marks == 0 { None } else { Some(marks.trailing_zeros() as usize / 8) }
 }
 

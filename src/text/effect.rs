@@ -5,7 +5,8 @@
 //! copies are ready. Whether those moved is the effect of the action; the text around them is other people's. Which
 //! figures tell the state is not known beforehand: those are compared that stand behind the same word in both results.
 
-use super::words::{find, hashed as hash, hashed_word};
+use super::ends::head;
+use super::words::{begins_address, find, hashed as hash, hashed_word};
 use crate::codec::codec;
 use alloc::{string::String, vec::Vec};
 
@@ -56,11 +57,11 @@ impl State {
     pub(crate) fn of(output: &str) -> Self {
         let length = u32::try_from(output.len()).unwrap_or(u32::MAX);
         let figured = if output.len() > SHORT { FIGURED } else { LINES };
-        let output = output.get(..output.floor_char_boundary(HEAD)).unwrap_or_default();
+        let output = head(output, HEAD);
         let lines = output.lines().map(str::trim).filter(|line| !line.is_empty()).take(LINES);
         let mut state = Self { length, ..Self::default() };
         for (index, line) in lines.enumerate() {
-            let line = line.get(..line.floor_char_boundary(LINE)).unwrap_or_default();
+            let line = head(line, LINE);
             if index == 0 {
                 // Data tells no deed.
                 let end = if line.starts_with(['{', '[']) { 0 } else { line.find(". ").unwrap_or(line.len()) };
@@ -92,7 +93,7 @@ impl State {
                 rest = tail.get(end..).unwrap_or_default();
                 continue;
             }
-            let address = tail.starts_with("http://") || tail.starts_with("https://") || tail.starts_with("file://");
+            let address = begins_address(tail);
             let end = if address {
                 find(tail, |char| char.is_whitespace() || matches!(char, ')' | ']' | '>' | '"' | '\'' | '#'))
             } else {

@@ -4,6 +4,7 @@
 //! The same answer is the same answer whoever hands it on. Only what is known to its last field is opened: one field
 //! more may be the answer.
 
+use super::ends;
 use super::lines::trimmed;
 use super::scan::holds;
 use super::words::{listed, same};
@@ -213,7 +214,7 @@ const FENCE_NAME: usize = 80;
 
 /// What stands in a tag that nobody else can close, for there is an id in its name: text that is not to be trusted.
 fn fenced(text: &str) -> Option<Opened<'_>> {
-    let near = text.get(..text.floor_char_boundary(FENCE))?;
+    let near = ends::head(text, FENCE);
     let start = holds(near.as_bytes(), b'<').then(|| near.find('<'))??;
     let name = near.get(start + 1..)?.split_once('>')?.0;
     let is_id = |part: &str| {
@@ -241,7 +242,7 @@ fn below_heading(text: &str) -> Option<Opened<'_>> {
     }
     let (mut rest, mut code) = (text, None);
     loop {
-        let near = rest.get(..rest.floor_char_boundary(LINE)).unwrap_or_default();
+        let near = ends::head(rest, LINE);
         let end = near.find('\n').or((near.len() == rest.len()).then_some(rest.len()))?;
         let (line, after) = (near.get(..end)?.trim_end(), rest.get(end + 1..).unwrap_or_default());
         if line == "Output:" {
@@ -276,8 +277,9 @@ fn above_footer(text: &str) -> Option<Opened<'_>> {
 
 fn last_line(text: &str) -> Option<(&str, &str)> {
     let text = text.trim_end();
-    let from = text.ceil_char_boundary(text.len().saturating_sub(LINE));
-    match text.get(from..)?.rfind('\n') {
+    let near = ends::tail(text, LINE);
+    let from = text.len() - near.len();
+    match near.rfind('\n') {
         Some(end) => text.split_at_checked(from + end),
         None => (from == 0 && !text.is_empty()).then_some(("", text)),
     }

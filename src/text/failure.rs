@@ -6,6 +6,7 @@
 
 use super::{
     digest::{Key, evidence, salted},
+    ends::{clip_to, head},
     nature::{Nature, of_message},
     results::{coverage, failing, passing},
     safe::printable,
@@ -418,7 +419,7 @@ fn place(text: &str) -> Option<String> {
     text.split(|c: char| c.is_whitespace() || matches!(c, '\'' | '"' | '`' | '[')).take(512).find_map(|word| {
         let word = word.trim_start_matches(['(', '<']).trim_start_matches("file://");
         // One more character, so that a place at the very end is delimited too.
-        let word = format!("{} ", word.get(..word.floor_char_boundary(512)).unwrap_or_default());
+        let word = format!("{} ", head(word, 512));
         let (path, rest) = location(&word)?;
         let numbers = word.get(path.len()..word.len() - rest.len())?;
         let line: String = numbers.trim_start_matches([':', '(']).chars().take_while(char::is_ascii_digit).collect();
@@ -445,12 +446,10 @@ fn frames(text: &str, salt: u64) -> Key {
 
 /// Head and tail of a long text.
 fn clipped(text: &str) -> String {
-    if text.len() <= 2 * CLIP {
-        return text.into();
+    match clip_to(text, CLIP) {
+        (text, "") => text.into(),
+        (head, tail) => format!("{head}\n{tail}"),
     }
-    let head = text.get(..text.floor_char_boundary(CLIP)).unwrap_or_default();
-    let tail = text.get(text.ceil_char_boundary(text.len() - CLIP)..).unwrap_or_default();
-    format!("{head}\n{tail}")
 }
 
 #[cfg(test)]

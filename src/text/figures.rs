@@ -1,6 +1,7 @@
 //! Figures in what a call came to: masked, added up, and such as tell how far something is.
 
-use super::mask::{Span, clip, end_of_digits, first_digit};
+use super::ends::clip;
+use super::mask::{Span, byte_before, end_of_digits, first_digit};
 use super::scan::{each_number, may_mark_progress};
 use alloc::string::String;
 
@@ -32,7 +33,7 @@ pub(super) fn digits_masked(text: &str, numbers: &[Span], mut out: Option<&mut S
                 }
                 end = more;
             }
-            let before = start.checked_sub(1).and_then(|before| bytes.get(before)).copied().unwrap_or(b' ');
+            let before = byte_before(bytes, start);
             progress_mark |= is_progress_mark(before, bytes.get(end..).unwrap_or_default());
             if let Some(out) = out.as_deref_mut() {
                 out.push_str(text.get(copied..start).unwrap_or_default());
@@ -55,7 +56,7 @@ pub(crate) fn progress(answer: &str) -> u32 {
     let (bytes, mut sum, mut at) = (bytes.as_bytes(), 0_u32, 0);
     while let Some(start) = bytes.get(at..).and_then(first_digit).map(|digit| at + digit) {
         let end = end_of_digits(bytes, start);
-        let before = start.checked_sub(1).and_then(|before| bytes.get(before)).copied().unwrap_or(b' ');
+        let before = byte_before(bytes, start);
         let after = bytes.get(end..).unwrap_or_default();
         if is_progress_mark(before, after) {
             // With what it is a part of.
@@ -98,8 +99,7 @@ impl Figures {
     pub(crate) fn of(text: &str) -> Self {
         let (bytes, mut figures) = (text.as_bytes(), Self { sum: 0, digest: 0x811c_9dc5 });
         each_number(bytes, |start, end| {
-            let before = start.checked_sub(1).and_then(|before| bytes.get(before));
-            let (before, after) = (before.copied().unwrap_or(b' '), bytes.get(end).copied().unwrap_or(b' '));
+            let (before, after) = (byte_before(bytes, start), bytes.get(end).copied().unwrap_or(b' '));
             let number = bytes.get(start..end).unwrap_or_default();
             if !joins(before) && !joins(after) && number.len() < 10 {
                 // Of a decimal what stands before the point.

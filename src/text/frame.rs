@@ -2,6 +2,7 @@
 //! the same of `shop-6c9d-x7k` are one frame.
 
 use super::lines::trimmed;
+use super::words::Sum;
 
 /// Bytes of the arguments that are looked at.
 const LONGEST: usize = 2048;
@@ -22,7 +23,7 @@ const FOLDED: [u8; 256] = {
     folded
 };
 /// What a digest and a word begin with.
-const SEED: u32 = 0x811c_9dc5;
+const SEED: u32 = Sum::EMPTY.0;
 
 /// Digest of the words in a text, in their order and whatever their case, without those that hold a digit.
 pub(crate) fn frame(arguments: &str) -> u32 {
@@ -101,7 +102,7 @@ impl Words {
     fn take(&mut self, byte: u8) -> bool {
         let folded = FOLDED.get(usize::from(byte)).copied().unwrap_or(0);
         if folded != 0 {
-            self.word = (self.word ^ u32::from(folded)).wrapping_mul(0x0100_0193);
+            self.word = Sum(self.word).and(folded.into()).0;
             return false;
         }
         if byte.is_ascii_digit() {

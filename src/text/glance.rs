@@ -8,6 +8,7 @@
 
 use super::answer::Says;
 use super::digest::{Key, combine, mark, salted};
+use super::ends::head;
 use super::fields::{Named, named};
 use super::scan::{BLOCK, Classes, block, block_before, each_string, word_classes};
 use super::token::{CONTROL, DIGIT, LETTER, begins_unit, classes, is};
@@ -170,7 +171,7 @@ fn ends(text: &[u8], words: &mut Words) -> Option<()> {
 /// every other text dearer.
 #[inline(never)]
 fn values(text: &str, words: &mut Words) -> Option<()> {
-    let text = text.get(..text.floor_char_boundary(START))?;
+    let text = head(text, START);
     let bytes = text.as_bytes();
     // Where the name stands that a value may follow, and what is known of the latest one, with its letters.
     let (mut name, mut known, mut count) = ((0, 0), ("", Named::Content, 0), 0);

@@ -5,7 +5,8 @@
 //! share a goal when most of that weight is shared; whether *another* object stands in the same frame, a template was
 //! filled anew or a list got shorter is told apart from that.
 
-use super::words::{dense, find, has_figure, hashed, hashed_word, same};
+use super::ends::head;
+use super::words::{begins_address, dense, find, has_figure, hashed, hashed_word, same};
 use super::{Key, combine};
 use crate::codec::codec;
 use crate::tuned;
@@ -80,8 +81,7 @@ impl<'a> Iterator for Words<'a> {
         let first = core::mem::take(&mut self.first);
         let ends = || gap.contains(['.', '!', '?', ':', '\n', '"', '“', '。', '！', '？', '：']);
         let inside = !first && (gap == " " || !ends());
-        let address = tail.starts_with(['h', 'f'])
-            && ["https://", "http://", "file://"].iter().any(|scheme| tail.starts_with(scheme));
+        let address = begins_address(tail);
         let length = if address {
             tail.find(|char: char| char.is_whitespace() || matches!(char, ')' | ']' | '>' | '\'' | '"'))
                 .unwrap_or(tail.len())
@@ -196,7 +196,7 @@ pub(crate) fn quoted(text: &str) -> impl Iterator<Item = u32> {
 
 /// What is looked at of a text.
 fn clipped(text: &str) -> &str {
-    text.get(..text.floor_char_boundary(LONGEST)).unwrap_or_default()
+    head(text, LONGEST)
 }
 
 /// The words of a text that a goal keeps, for a person, each with its hash.

@@ -2,8 +2,9 @@
 //!
 //! Who has fewer of them each time gets on, however alike the answers are.
 
+use super::ends::{head, tail};
 use super::frame::frame;
-use super::mask::{end_of_digits, first_digit};
+use super::mask::{byte_before, end_of_digits, first_digit};
 use super::words::listed;
 use crate::codec::codec;
 
@@ -24,7 +25,7 @@ impl Left {
         if let Some(told) = fielded(answer, &NAMES) {
             return told;
         }
-        let end = answer.get(answer.ceil_char_boundary(answer.len().saturating_sub(END))..).unwrap_or_default();
+        let end = tail(answer, END);
         let told = |line| Some(Self { count: counted(line)?, of: frame(line) });
         end.lines().rev().find_map(told).unwrap_or_default()
     }
@@ -74,7 +75,7 @@ const FOUND: [&str; 7] = ["count", "hits", "matches", "numfound", "total", "tota
 
 /// What the first field of JSON counts that has one of these names: `"rejected": 412`.
 fn fielded(json: &str, names: &[&str]) -> Option<Left> {
-    let mut rest = json.get(..json.floor_char_boundary(END)).filter(|json| json.trim_start().starts_with('{'))?;
+    let mut rest = Some(head(json, END)).filter(|json| json.trim_start().starts_with('{'))?;
     loop {
         let (_, behind) = rest.split_once('"')?;
         let (name, behind) = behind.split_once('"')?;
@@ -108,7 +109,7 @@ fn counted(line: &str) -> Option<u32> {
     let (bytes, mut at) = (line.as_bytes(), 0);
     while let Some(start) = bytes.get(at..).and_then(first_digit).map(|digit| at + digit) {
         let end = end_of_digits(bytes, start);
-        let before = start.checked_sub(1).and_then(|before| bytes.get(before)).copied().unwrap_or(b' ');
+        let before = byte_before(bytes, start);
         if matches!(before, b' ' | b'(' | b'[' | b'*' | b'=')
             && let Some([b' ', word @ ..]) = bytes.get(end..)
             && let Some(begin) = word.get(..LETTERS)

@@ -37,24 +37,6 @@ pub(crate) struct Masked {
 /// Nobody asks for more: counting on would cost as much as the pass itself.
 pub(crate) const LETTERS_COUNTED: u32 = 64;
 
-/// Longer texts are compared by their ends, and the digest of what lies between.
-pub(crate) const CLIP_ABOVE: usize = 8 * 1024;
-
-/// The first and the last 4 KB of a text above 8 KB, on character boundaries; else the text, and nothing.
-pub(crate) fn clip(text: &str) -> (&str, &str) {
-    clip_to(text, CLIP_ABOVE / 2)
-}
-
-/// The first and the last `half` bytes of a text longer than both, on character boundaries; else the text, and nothing.
-pub(crate) fn clip_to(text: &str, half: usize) -> (&str, &str) {
-    if text.len() <= half.saturating_mul(2) {
-        return (text, "");
-    }
-    let head = text.get(..text.floor_char_boundary(half)).unwrap_or_default();
-    let tail = text.get(text.ceil_char_boundary(text.len() - half)..).unwrap_or_default();
-    (head, tail)
-}
-
 /// Where the first ASCII digit is; eight bytes at a time.
 #[inline(always)]
 pub(crate) fn first_digit(bytes: &[u8]) -> Option<usize> {
@@ -86,6 +68,12 @@ pub(crate) fn end_of_digits(bytes: &[u8], at: usize) -> usize {
         end += 1;
     }
     end
+}
+
+/// The byte before a place; a blank before the first one.
+#[inline]
+pub(super) fn byte_before(bytes: &[u8], at: usize) -> u8 {
+    at.checked_sub(1).and_then(|before| bytes.get(before)).copied().unwrap_or(b' ')
 }
 
 pub(super) const ONES: u64 = 0x0101_0101_0101_0101;
@@ -439,7 +427,7 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
             end -= 1;
         }
         let token = self.text.get(start..end).unwrap_or_default();
-        let named = || token.bytes().any(|byte| matches!(byte, b'/' | b'\\')) || has_extension(token);
+        let named = || token.bytes().any(|byte| matches!(byte, b'/' | b'\\')) || has_known_extension(token);
         let (found, digit) = (seen & WORD != 0 && seen & PATH != 0 && named(), seen & DIGIT != 0);
         if found {
             self.mask(start, end, "<path>");
@@ -457,7 +445,7 @@ fn fold(text: &str, out: &mut String) {
 }
 
 /// Whether `token` is named like a file.
-pub(crate) fn has_extension(token: &str) -> bool {
+pub(crate) fn has_known_extension(token: &str) -> bool {
     let dot = token.bytes().rposition(|byte| byte == b'.');
     dot.and_then(|dot| Some((token.get(..dot)?, token.get(dot + 1..)?))).is_some_and(|(stem, extension)| {
         stem.bytes().any(|byte| is(byte, LETTER | DIGIT)) && super::words::listed(&EXTENSIONS, extension)
@@ -623,18 +611,6 @@ mod tests {
             assert_eq!(letters(&char::from(byte).to_string()), u32::from(is(byte, LETTER)), "{byte}");
         }
         assert_eq!((letters(&"é".repeat(63)), letters(&"é1".repeat(80))), (63, LETTERS_COUNTED));
-    }
-
-    #[test]
-    fn clips_on_character_boundaries() {
-        assert_eq!(clip("short"), ("short", ""));
-        let long = "é".repeat(5000);
-        let (head, tail) = clip(&long);
-        assert_eq!((head.len(), tail.len()), (4096, 4096));
-        let odd = alloc::format!("x{long}");
-        let (head, tail) = clip(&odd);
-        assert!(head.len() <= 4096 && tail.len() <= 4096 && head.len() > 4090 && tail.len() > 4090);
-        assert_eq!(clip_to("abcdef", 2), ("ab", "ef"));
     }
 
     proptest::proptest! {

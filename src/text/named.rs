@@ -1,5 +1,6 @@
 //! What the names in a call tell: the tool's, and the action's that it is asked for.
 
+use super::canonical::named_arguments;
 use super::digest::{Key, key};
 use super::request::{DELEGATES, INTERFACES, SEARCHES, SEEKS};
 use super::waits::{ARRIVES, SLEEPERS, WATCHERS};
@@ -341,27 +342,25 @@ fn hands_over(tool: &str) -> bool {
 
 /// Whether a tool of this name runs command lines.
 pub(crate) fn is_shell(tool: &str) -> bool {
-    ["exec", "execute", "run"].iter().any(|sole| same(tool, sole)) || any_listed(&SHELLS, tool)
+    listed(&["exec", "execute", "run"], tool) || any_listed(&SHELLS, tool)
 }
 
 /// The first verb of a name that is known; `true` where it changes something.
 fn verb(name: &str) -> Option<bool> {
     let mut words = name_words(name);
-    words
-        .find_map(|word| {
-            let write = listed(&WRITES, word);
-            (write || listed(&READS, word)).then_some((write, listed(&THINGS, word)))
-        })
-        // `archive_search` searches an archive.
-        .map(|(write, thing)| {
-            write && !(thing && words.next().is_some_and(|next| listed(&LOOKS, next)) && words.next().is_none())
-        })
+    let (word, write) = words.find_map(|word| {
+        let write = listed(&WRITES, word);
+        (write || listed(&READS, word)).then_some((word, write))
+    })?;
+    // `archive_search` searches an archive.
+    let mut looks = || words.next().is_some_and(|next| listed(&LOOKS, next)) && words.next().is_none();
+    Some(write && !(listed(&THINGS, word) && looks()))
 }
 
 /// What an editor, browser or HTTP tool with many functions is asked to do.
 pub(super) fn action(call: &ToolCall) -> Option<&str> {
     const NAMES: [&str; 8] = ["action", "command", "method", "mode", "op", "operation", "service", "sub_command"];
-    let map = call.args.as_ref()?.as_object()?;
+    let map = named_arguments(call)?;
     let place = |name: &str| NAMES.iter().position(|known| *known == name);
     let named = map.iter().filter_map(|(name, value)| Some((place(name)?, value.as_str()?)));
     let (place, word) = named.min_by_key(|(place, _)| *place)?;

@@ -1,7 +1,8 @@
 //! What kind of failure a message tells of: one that waiting may end, one that nothing ends but a person, or any other.
 
 use super::digest::{Key, mark, salted};
-use super::mask::{Strength, clip_to, normalise};
+use super::ends::{clip_to, head};
+use super::mask::{Strength, normalise};
 use super::words::{Lexicon, NO_JOINT, each_run, listed, same};
 use crate::codec::codec;
 use crate::model::{ErrorType, Failure, ToolResult};
@@ -195,7 +196,7 @@ pub(crate) fn waited(output: &str) -> bool {
 
 /// What is looked at for it.
 pub(super) fn beginning(output: &str) -> &str {
-    output.get(..output.floor_char_boundary(READ)).unwrap_or_default()
+    head(output, READ)
 }
 
 /// The class of a message whatever made it: equal for messages that differ in numbers, names and paths alone.

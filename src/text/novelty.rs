@@ -288,23 +288,29 @@ impl Novelty {
         }
         self.weight += weight;
         if self.weight >= BLOCK {
-            let named = core::mem::take(&mut self.prose.named);
-            if self.new * 100 < self.weight * LITTLE {
-                if self.drift.blocks == 0 {
-                    self.drift.offset = self.block;
-                }
-                let least = self.new * 100 < self.weight * LEAST;
-                self.drift.blocks = self.drift.blocks.saturating_add(1);
-                let points = 1 + u32::from(least);
-                self.drift.points = self.drift.points.saturating_add(if named > NAMED { 0 } else { points });
-                if self.drift.points > heaviest.points {
-                    *heaviest = self.drift;
-                }
-            } else {
-                self.drift = Drift::default();
+            self.ends(cursor.characters);
+            if self.drift.points > heaviest.points {
+                *heaviest = self.drift;
             }
-            (self.weight, self.new, self.block) = (0, 0, cursor.characters);
         }
+    }
+
+    /// Weighs the block that has ended.
+    #[inline(never)]
+    fn ends(&mut self, characters: u64) {
+        let named = core::mem::take(&mut self.prose.named);
+        if self.new * 100 < self.weight * LITTLE {
+            if self.drift.blocks == 0 {
+                self.drift.offset = self.block;
+            }
+            let least = self.new * 100 < self.weight * LEAST;
+            self.drift.blocks = self.drift.blocks.saturating_add(1);
+            let points = 1 + u32::from(least);
+            self.drift.points = self.drift.points.saturating_add(if named > NAMED { 0 } else { points });
+        } else {
+            self.drift = Drift::default();
+        }
+        (self.weight, self.new, self.block) = (0, 0, characters);
     }
 
     /// The drift that goes on.

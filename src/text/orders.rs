@@ -3,7 +3,7 @@
 //!
 //! Who does what was ordered goes round in circles on purpose.
 
-use super::words::same;
+use super::words::{is_in, place_in, same};
 use alloc::vec::Vec;
 
 /// The longest message that is read: what is longer is a brief with figures of its own.
@@ -14,8 +14,7 @@ const WATCH: u32 = MOST;
 /// Words within which a span of time follows: `every half minute`.
 const WITHIN: u32 = 4;
 
-/// What is counted when something is done again; words apart by blanks, as in all lists here: a table of texts would be
-/// twice as large.
+/// What is counted when something is done again; words apart by blanks, as in all lists here.
 const TIMES: &str = "attempts cycles defa durchgänge durchläufe ejecuciones essais fois gange ganger gånger iterations keer kere \
     kertaa kez krát lecturas läufe maal mal measurements messungen mesures passes razy readings repeats repetitions reps \
     rondas rounds runden runs times trials veces vezes volte x раз раза";
@@ -55,37 +54,37 @@ const NOBODY: &str =
     "any approval confirmation feedback further input instructions me my permission us user user's your";
 const NEVER: &str = "cannot can't don't dont never no not without";
 
+/// The sentences of a text, and parts of such.
+fn sentences(text: &str) -> impl Iterator<Item = &str> {
+    text.split(['.', '!', '?', ';', '\n'])
+}
+
+fn words(sentence: &str) -> impl Iterator<Item = &str> {
+    sentence.split(|char| !is_of_word(char)).filter(|word| !word.is_empty())
+}
+
 /// Whether a text orders to wait for something, or to look at it until it is as wanted.
 pub(crate) fn orders_wait(text: &str) -> bool {
-    text.len() <= LONGEST && text.split(['.', '!', '?', ';', '\n']).any(waits_in)
+    text.len() <= LONGEST && sentences(text).any(waits_in)
 }
 
 fn waits_in(sentence: &str) -> bool {
-    let words: Vec<&str> = sentence.split(|char: char| !is_of_word(char)).filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = words(sentence).collect();
     let (mut before, mut last, mut looks) = ("", "", false);
     for (at, word) in words.iter().enumerate() {
-        let ordered = listed(FOR, word) && listed(WAIT, last) && !listed(NEVER, before)
-            || same(word, "poll") && !listed(NEVER, last) && !listed(ARTICLES, last)
-            || listed(LOOK, word) && (same(last, "keep") || same(last, "continue"))
-            || listed(UNTIL, word) && looks;
+        let ordered = is_in(FOR, word) && is_in(WAIT, last) && !is_in(NEVER, before)
+            || same(word, "poll") && !is_in(NEVER, last) && !is_in(ARTICLES, last)
+            || is_in(LOOK, word) && (same(last, "keep") || same(last, "continue"))
+            || is_in(UNTIL, word) && looks;
         if ordered {
             // `wait for the user's approval`, `wait for my go-ahead`
             let mut next = words.iter().skip(at + 1).take(3);
-            return !next.any(|next| listed(NOBODY, next));
+            return !next.any(|next| is_in(NOBODY, next));
         }
-        looks = (looks || listed(LOOK_UNTIL, word) && !listed(NEVER, last)) && !listed(WORK, word);
+        looks = (looks || is_in(LOOK_UNTIL, word) && !is_in(NEVER, last)) && !is_in(WORK, word);
         (before, last) = (last, word);
     }
     false
-}
-
-/// The place of a word, whatever its case, in a list.
-fn place(list: &str, word: &str) -> Option<usize> {
-    list.split(' ').position(|listed| same(listed, word))
-}
-
-fn listed(list: &str, word: &str) -> bool {
-    place(list, word).is_some()
 }
 
 /// What tells that many things are to be gone through.
@@ -133,13 +132,12 @@ const CASES: &str = "case cases check checks path paths test tests";
 /// Whether that is what the text is about, as its first words have it: `check that a guest is refused everywhere`,
 /// `run the negative cases`. Further on, it is what a piece of work has to do besides.
 fn wants_failures(text: &str) -> bool {
-    let sentence = text.split(['.', '!', '?', ';', '\n']).next().unwrap_or_default();
+    let sentence = sentences(text).next().unwrap_or_default();
     let words = || sentence.split(|char: char| !(is_of_word(char) || char == '_')).filter(|word| !word.is_empty());
-    let mut first = words().skip_while(|word| listed("bitte please", word));
-    let sees =
-        first.next().is_some_and(|word| listed(SEE, word)) && first.next().is_some_and(|word| listed(THAT, word));
-    let refused = || words().take_while(|word| !listed(WHY, word)).any(|word| listed(REFUSED, word));
-    sees && refused() || words().zip(words().skip(1)).any(|(word, next)| same(word, "negative") && listed(CASES, next))
+    let mut first = words().skip_while(|word| is_in("bitte please", word));
+    let sees = first.next().is_some_and(|word| is_in(SEE, word)) && first.next().is_some_and(|word| is_in(THAT, word));
+    let refused = || words().take_while(|word| !is_in(WHY, word)).any(|word| is_in(REFUSED, word));
+    sees && refused() || words().zip(words().skip(1)).any(|(word, next)| same(word, "negative") && is_in(CASES, next))
 }
 
 /// The most times that a text orders something; 0 where it orders nothing of the kind.
@@ -147,7 +145,7 @@ pub(crate) fn ordered_times(text: &str) -> u32 {
     if text.len() > LONGEST {
         return 0;
     }
-    text.split(['.', '!', '?', ';', '\n']).map(of_sentence).max().unwrap_or(0).min(MOST)
+    sentences(text).map(of_sentence).max().unwrap_or(0).min(MOST)
 }
 
 /// `each dog's` is about no second.
@@ -158,15 +156,15 @@ fn is_of_word(char: char) -> bool {
 fn of_sentence(sentence: &str) -> u32 {
     // The words before, the latest one last, and for how many words more a span of time tells how often.
     let (mut before, mut most, mut every) = ([""; 4], 0, 0_u32);
-    let words: Vec<&str> = sentence.split(|char: char| !is_of_word(char)).filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = words(sentence).collect();
     for (at, word) in words.iter().enumerate() {
-        if listed(TOLD, word) {
+        if is_in(TOLD, word) {
             break;
         }
-        every = if listed(EVERY, word) { WITHIN } else { every.saturating_sub(1) };
+        every = if is_in(EVERY, word) { WITHIN } else { every.saturating_sub(1) };
         let compares = match words.get(at + 1..).unwrap_or_default() {
-            [first, second, ..] if same(first, "as") => listed(AS, second),
-            [first, ..] => listed(COMPARE, first),
+            [first, second, ..] if same(first, "as") => is_in(AS, second),
+            [first, ..] => is_in(COMPARE, first),
             [] => false,
         };
         let count = match word.strip_suffix('x').and_then(number) {
@@ -174,16 +172,16 @@ fn of_sentence(sentence: &str) -> u32 {
             None if !word.is_ascii() && word.contains(|char: char| char.is_ascii_digit()) => Some(counted(word)),
             // So often for each of several things is twice as often at least: `five runs each`, `five of each`,
             // `5 times per setting`.
-            None if same(word, "each") || same(word, "per") && listed(TIMES, before[3]) => {
+            None if same(word, "each") || same(word, "per") && is_in(TIMES, before[3]) => {
                 let [.., other, latest] = before;
-                let counted = if same(latest, "of") || listed(TIMES, latest) { other } else { latest };
+                let counted = if same(latest, "of") || is_in(TIMES, latest) { other } else { latest };
                 number(counted).map(|count| 2 * count)
             }
-            None if listed(TIMES, word) && !compares => before.iter().rev().take(2).find_map(|word| number(word)),
-            None if every > 0 && listed(SPANS, word) => Some(WATCH),
+            None if is_in(TIMES, word) && !compares => before.iter().rev().take(2).find_map(|word| number(word)),
+            None if every > 0 && is_in(SPANS, word) => Some(WATCH),
             None => None,
         };
-        let limit = || before.iter().any(|word| listed(LIMITS, word));
+        let limit = || before.iter().any(|word| is_in(LIMITS, word));
         if let Some(count) = count.filter(|count| *count > most && !limit()) {
             most = count;
         }
@@ -207,7 +205,7 @@ fn counted(text: &str) -> u32 {
 }
 
 fn number(word: &str) -> Option<u32> {
-    let named = || Some(u32::from(*VALUES.get(place(NUMBERS, word)?)?));
+    let named = || Some(u32::from(*VALUES.get(place_in(NUMBERS, word)?)?));
     word.parse().ok().or_else(named).filter(|count| *count > 2)
 }
 

@@ -6,13 +6,15 @@
 use super::again::Again;
 use super::answer::{Says, nothing_in, says};
 use super::canonical::canonical_json;
-use super::digest::{Digests, Key, combine, key, salted};
-use super::echo::{Echo, Places};
+use super::class::{CLASS_END, Class, LETTERS_OF_ERROR, class, letters_outside_tags};
+use super::digest::{Digests, Key, combine, salted};
+use super::echo::Echo;
+use super::ends::{CLIP_ABOVE, clip, clip_to};
 use super::figures::digits_masked;
 use super::glance::sketch;
 use super::late::Late;
 use super::lines::trimmed;
-use super::mask::{CLIP_ABOVE, LETTERS_COUNTED, Span, Strength, clip, clip_to, normalise, normalise_light};
+use super::mask::{LETTERS_COUNTED, Span, Strength, normalise, normalise_light};
 use super::named::Names;
 use super::refusal::{Refusal, refusal};
 use super::root::Marks;
@@ -22,7 +24,6 @@ use crate::codec::codec;
 use crate::model::{Outcome, ToolResult};
 use alloc::{string::String, vec::Vec};
 use core::fmt::Write;
-use serde_json::{Map, Value};
 
 /// What is known of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,17 +71,8 @@ pub(crate) const SHAPE_WORDS: usize = 16;
 /// With fewer letters outside masked tokens, what is masked is the answer.
 const LETTERS_TO_MASK: u32 = 4;
 
-/// An error of fewer letters says nothing: `grep` found nothing.
-const LETTERS_OF_ERROR: u32 = 2;
-
-/// How much of either end of an error makes its class.
-const CLASS_END: usize = 800;
 /// Bytes of an answer that is a number alone, at most.
 const ZERO: usize = 16;
-/// Bytes of a line that holds a status of HTTP, and the fields in which a body tells what went wrong.
-const STATUS_LINE: usize = 48;
-const MESSAGES: [&str; 5] = ["message", "error", "detail", "title", "reason"];
-
 /// Buffers that outlive a call, so that judging an event allocates nothing in the long run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scratch {
@@ -99,16 +91,6 @@ pub(crate) struct Scratch {
     pub(crate) salt: u64,
     class: Class,
     again: Again,
-}
-
-/// Buffers for the class of an error.
-#[derive(Clone, Debug, Default)]
-struct Class {
-    text: String,
-    normal: String,
-    stripped: String,
-    echo: Echo,
-    places: Places,
 }
 
 impl Scratch {
@@ -309,26 +291,39 @@ pub(crate) fn outcome(
     (glance, left): (&Glance, bool),
     scratch: &mut Scratch,
 ) -> OutcomeFacts {
-    let salt = scratch.salt;
-    let Scratch { whole, light, json, class: buffers, cut_short, again, .. } = scratch;
-    let Glance { failed, head, raw, details, exact, .. } = *glance;
-    let text = if details { whole.as_str() } else { result.output.as_str() };
+    let Glance { failed, head, raw, .. } = *glance;
     // There is little to be read of what is left, unless it failed.
     let key = if volatile.is_empty() && (failed || !left) {
-        Again::key(
-            tool,
-            result,
-            quiet,
-            echo.filter(|_| failed),
-            salt,
-            (head, combine("output/left", &[raw, left.into()])),
-        )
+        let keys = (head, combine("output/left", &[raw, left.into()]));
+        Again::key(tool, result, quiet, echo.filter(|_| failed), scratch.salt, keys)
     } else {
         None
     };
-    if let Some(facts) = key.and_then(|key| again.get(key)) {
+    if let Some(facts) = key.and_then(|key| scratch.again.get(key)) {
         return facts;
     }
+    let facts = read(tool, result, quiet, echo, volatile, (glance, left), scratch);
+    if let Some(key) = key {
+        scratch.again.put(key, facts);
+    }
+    facts
+}
+
+/// The same of one that is not remembered.
+#[inline]
+fn read(
+    tool: &str,
+    result: &ToolResult,
+    quiet: Empty,
+    echo: Option<&Late<Echo>>,
+    volatile: &Volatile,
+    (glance, left): (&Glance, bool),
+    scratch: &mut Scratch,
+) -> OutcomeFacts {
+    let Glance { failed, details, exact, .. } = *glance;
+    let Scratch { whole, light, json, class: buffers, cut_short, salt, .. } = scratch;
+    let salt = *salt;
+    let text = if details { whole.as_str() } else { result.output.as_str() };
     let mut answer = match (left, details) {
         (true, _) => None,
         (_, true) => Answer::of(text, json),
@@ -353,7 +348,7 @@ pub(crate) fn outcome(
         (None, false)
     };
     let (refusal, may_pass) = if failed { refusal(tool, result) } else { (None, false) };
-    let facts = OutcomeFacts {
+    OutcomeFacts {
         exact,
         light: light_key,
         shape,
@@ -370,11 +365,7 @@ pub(crate) fn outcome(
         progress_mark,
         echo: false,
         marks: failed.then(|| Marks::of(&result.output)),
-    };
-    if let Some(key) = key {
-        again.put(key, facts);
     }
-    facts
 }
 
 /// Whether a text has [`SHAPE_WORDS`] words at least, counted by its blanks, a block at a time.
@@ -489,98 +480,9 @@ fn is_negative(outcome: Outcome, empty: Empty, quiet: Empty, said: Says) -> bool
     outcome == Outcome::Ok && if empty == Empty::Nothing { said.negative && quiet != Empty::All } else { empty > quiet }
 }
 
-/// The class of an error with its tool and without, or that it is a silent one: a negative answer.
-fn class(
-    tool: &str,
-    result: &ToolResult,
-    answer: Option<&mut Answer<'_>>,
-    letters: u32,
-    echo: Option<&Late<Echo>>,
-    (volatile, salt, cut_short): (&Volatile, u64, &mut u32),
-    Class { text: buffer, normal, stripped, echo: unread, places }: &mut Class,
-) -> (Option<(Key, Key)>, bool) {
-    let classes = |domain: &str, normal: &str| {
-        let shared = salted(domain, salt, normal.as_bytes());
-        Some((combine("class/tool", &[shared, key("tool", tool.as_bytes())]), shared))
-    };
-    normal.clear();
-    if let Some(own) = result.error_class.as_deref().map(str::trim).filter(|own| !own.is_empty()) {
-        normal.push_str(own);
-        return (classes("class/host", normal), false);
-    }
-    if letters < LETTERS_OF_ERROR
-        || letters < LETTERS_COUNTED && letters_outside_tags(&result.output) < LETTERS_OF_ERROR
-    {
-        // A refusal, a time-out and an unknown tool say what they are without words.
-        return match result.outcome {
-            Outcome::Ok | Outcome::Error | Outcome::NotExecuted => (None, true),
-            spoken => {
-                normal.push_str(spoken.name());
-                (classes("class/silent", normal), false)
-            }
-        };
-    }
-    let text = match answer {
-        Some(answer) => {
-            buffer.clear();
-            answer.write_text(buffer);
-            buffer.as_str()
-        }
-        None => result.output.as_str(),
-    };
-    let echo = echo.map(|echo| echo.runs(unread));
-    // At once: otherwise every error that is a little longer than those before makes the buffers anew.
-    stripped.clear();
-    stripped.reserve(4 * CLASS_END);
-    normal.reserve(4 * CLASS_END);
-    let (first, last) = clip_to(text, CLASS_END);
-    for end in [first, last] {
-        stripped.clear();
-        let repeats = echo.is_some_and(|echo| echo.strip(end, places, stripped));
-        let own = if repeats { stripped.as_str() } else { end };
-        normalise(&volatile.apply(own, cut_short), Strength::Heavy, normal);
-    }
-    // What is quoted is masked, and a status says little without its message.
-    if let Some(message) = body_of_status(text).and_then(message_in) {
-        normalise(&message, Strength::Heavy, normal);
-    }
-    (classes("class", normal), false)
-}
-
 /// Whether an answer is the number 0 and nothing else: `0`, `[(0,)]`.
 fn is_zero(answer: &str) -> bool {
     answer.len() <= ZERO && answer.contains('0') && answer.bytes().all(|byte| b"0[](), \r\n\t".contains(&byte))
-}
-
-/// The object of JSON behind what a client says of it, such as a status of HTTP: `HTTP/1.1 400 Bad Request`, `404`,
-/// `API error:`.
-fn body_of_status(text: &str) -> Option<&str> {
-    let text = trimmed(text);
-    let at = text.bytes().take(STATUS_LINE + 1).position(|byte| byte == b'{').filter(|at| *at > 0)?;
-    text.get(at..).filter(|body| body.len() <= CLASS_END && body.ends_with('}'))
-}
-
-/// What an object of JSON tells that went wrong, itself or in the object that it wraps.
-fn message_in(object: &str) -> Option<String> {
-    let Ok(Value::Object(fields)) = serde_json::from_str(object) else { return None };
-    let told = |fields: &Map<String, Value>| MESSAGES.iter().find_map(|name| Some(fields.get(*name)?.as_str()?.into()));
-    told(&fields).or_else(|| MESSAGES.iter().find_map(|name| told(fields.get(*name)?.as_object()?)))
-}
-
-/// Letters of a text that are not the names of tags around it: `<code>1</code><output></output>` says nothing.
-fn letters_outside_tags(text: &str) -> u32 {
-    let mut rest = text;
-    let mut letters = 0;
-    while let Some((before, after)) = rest.split_once('<') {
-        letters += super::mask::letters(before);
-        // Without an end it is no tag.
-        let Some((tag, after)) = after.split_once('>') else { return letters + super::mask::letters(after) };
-        if tag.contains(char::is_whitespace) {
-            letters += super::mask::letters(tag);
-        }
-        rest = after;
-    }
-    letters + super::mask::letters(rest)
 }
 
 #[cfg(test)]

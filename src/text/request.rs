@@ -1,10 +1,13 @@
 //! What a call asks for: of a search, a model or another agent in natural language, of a page, of a list.
 
+use super::canonical::named_arguments;
+use super::ends::head;
 use super::goal::{Goal, beside, goal_words};
-use super::mutation::{command, line_searches};
+use super::mutation::command;
 use super::named::{Named, action};
-use super::target::uncommented;
-use super::words::{Sieve, Word, any_listed, dense, hashes_of, listed_name, same, spaced, words};
+use super::programs::line_searches;
+use super::sql;
+use super::words::{Sieve, Word, any_listed, dense, hashes_of, listed_name, spaced, words};
 use super::{Key, combine};
 use crate::codec::codec;
 use crate::model::ToolCall;
@@ -59,44 +62,22 @@ pub(crate) fn prose<'a>(call: &'a ToolCall, named: &Named) -> Option<&'a str> {
 /// The same, whatever the tool.
 fn asked<'a>(call: &'a ToolCall, named: &Named) -> Option<&'a str> {
     const SIEVE: Sieve = Sieve::of(&[&ASKED, &SOUGHT]);
-    let map = call.args.as_ref()?.as_object()?;
+    let map = named_arguments(call)?;
     let sought = |name: &str| named.seeks && listed_name(&SOUGHT, name);
     let asks = |name: &str| SIEVE.passes_name(name) && (listed_name(&ASKED, name) || sought(name));
     let asked = map.iter().filter(|(name, _)| asks(name)).filter_map(|(_, value)| value.as_str());
     let text = asked.map(str::trim).max_by_key(|text| text.len())?;
-    let text = text.get(..text.floor_char_boundary(LONGEST)).unwrap_or_default();
+    let text = head(text, LONGEST);
     words(text).nth(1)?;
     (!is_query(text)).then_some(text)
 }
 
-/// Statements that show how a database stands, as they are written.
-const SHOWS: [&str; 4] = ["DESC", "DESCRIBE", "PRAGMA", "SHOW"];
-/// Ways to explain a statement.
-const PLAN: [&str; 6] = ["analyse", "analyze", "buffers", "costs", "query", "verbose"];
-
 /// Whether a text is a query of a database, or code: two that differ in a word ask for different things.
 fn is_query(text: &str) -> bool {
-    let [r#as, from, select] = const { hashes_of(["as", "from", "select"]) };
     // `execute[SELECT …]`, `run(SELECT …)`: the name of an action before what it is given.
     let name = |at: &usize| text.bytes().take(*at).all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     let inner = text.find(['[', '(']).filter(name).and_then(|at| text.get(at + 1..)).unwrap_or(text);
-    let inner = uncommented(inner);
-    let mut words = words(inner);
-    let mut says = |keyword: u32| words.any(|word| word.hash == keyword);
-    let is_sql = match spaced(inner).next() {
-        Some(first) if same(first, "select") => says(from),
-        // A name for what is selected first.
-        Some(first) if same(first, "with") => says(r#as) && says(select) && says(from),
-        // `Explain how …` asks a question.
-        Some(first) if same(first, "explain") => {
-            let plan = |word: &str| PLAN.iter().any(|way| same(way, word.trim_matches(['(', ')', ','])));
-            spaced(inner).nth(1).is_some_and(plan) || says(select) && says(from)
-        }
-        // `Show me how …` asks as well.
-        Some(first) => SHOWS.contains(&first),
-        None => false,
-    };
-    is_sql || is_code(text)
+    sql::is_query(inner) || is_code(text)
 }
 
 /// Whether a quarter of a text's words hold what prose hardly has, three of it at least: brackets that are no
@@ -155,7 +136,7 @@ fn request<'a>(call: &'a ToolCall, named: &Named) -> Option<(&'a str, impl Itera
     if named.runs_code() {
         return None;
     }
-    let map = call.args.as_ref()?.as_object()?;
+    let map = named_arguments(call)?;
     let asked = prose(call, named).or_else(|| {
         // What is to be done is no question.
         let asks = |name: &str| !matches!(name, "action" | "command");
@@ -185,7 +166,7 @@ pub(crate) fn sent(call: &ToolCall) -> Option<(Goal, Key)> {
     if !any_listed(&SENDS, &call.tool) {
         return None;
     }
-    let map = call.args.as_ref()?.as_object()?;
+    let map = named_arguments(call)?;
     let (said, text) =
         map.iter().filter_map(|(name, value)| Some((name, value.as_str()?))).max_by_key(|(_, text)| text.len())?;
     let rest = map.iter().filter(|(name, _)| *name != said && !listed_name(&HEADINGS, name));
@@ -196,7 +177,7 @@ pub(crate) fn sent(call: &ToolCall) -> Option<(Goal, Key)> {
 /// Whether a text reads as a sentence rather than as code or a command.
 fn is_sentence(text: &str) -> bool {
     let (mut all, mut plain) = (0_usize, 0_usize);
-    let text = text.get(..text.floor_char_boundary(LONGEST)).unwrap_or_default();
+    let text = head(text, LONGEST);
     for word in spaced(text) {
         let option = word.starts_with('-') && word.trim_start_matches('-').starts_with(char::is_alphabetic);
         if option || OPERATORS.contains(&word) {
@@ -297,7 +278,7 @@ codec!(enum Asks { Nothing: 0, View: 1, Search: 2, Prose: 3, Record: 4, Handover
 
 /// Whether the arguments are values of fields, and none of them is in words: what is asked for is an identifier.
 fn by_fields(call: &ToolCall) -> bool {
-    let fields = call.args.as_ref().and_then(Value::as_object);
+    let fields = named_arguments(call);
     let in_words = |name: &str, text: &str| {
         let asked = listed_name(&ASKED, name) && !text.bytes().any(|byte| byte.is_ascii_digit());
         asked || text.chars().any(|char| char.is_whitespace() || dense(char))
@@ -309,7 +290,7 @@ fn by_fields(call: &ToolCall) -> bool {
 
 /// Whether one of the arguments is a list of several things.
 fn lists(call: &ToolCall) -> bool {
-    let fields = call.args.as_ref().and_then(Value::as_object);
+    let fields = named_arguments(call);
     fields.is_some_and(|map| map.iter().any(|(_, value)| value.as_array().is_some_and(|list| list.len() > 1)))
 }
 
@@ -355,7 +336,7 @@ const PAGES: [&str; 13] = [
 
 /// Whether one page of a list is asked for, by an argument or a parameter of a URL.
 pub(crate) fn pages(call: &ToolCall) -> bool {
-    let fields = call.args.as_ref().and_then(Value::as_object);
+    let fields = named_arguments(call);
     let named = |name: &str| listed_name(&PAGES, name);
     let parameters = |url: &str| {
         let mut query = url.split_once('?').into_iter().flat_map(|(_, query)| query.split('&'));

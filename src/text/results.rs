@@ -1,5 +1,7 @@
 //! What a text says of test results: how many tests fail, how many pass, how much is covered.
 
+use super::words::same_start;
+
 /// Numbers as they are written out in a summary.
 const NUMERALS: [&str; 13] =
     ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
@@ -47,8 +49,7 @@ pub(crate) fn all_pass(text: &str) -> Option<bool> {
         four = four << 8 | u32::from(byte | 0x20);
         four == u32::from_be_bytes(*b"pass") || four == u32::from_be_bytes(*b"fail")
     });
-    let begins = |line: &str| line.get(..2).is_some_and(|start| start.eq_ignore_ascii_case("ok"));
-    if !tells && !end.lines().any(begins) {
+    if !tells && !end.lines().any(|line| same_start(line, "ok")) {
         return None;
     }
     let mut pass = false;
@@ -64,6 +65,12 @@ pub(crate) fn all_pass(text: &str) -> Option<bool> {
     pass.then_some(true)
 }
 
+/// What stands between blanks, brackets and signs of equality, and the word in it.
+fn words(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    let runs = text.split(|char: char| char.is_whitespace() || matches!(char, '=' | '(' | ')'));
+    runs.map(|run| (run, run.trim_matches(|char: char| !char.is_alphanumeric()))).filter(|(_, word)| !word.is_empty())
+}
+
 /// How many tests a text in lower case says fail: `3 tests failing`, `2 failed`, `failures: 4`, `failures=4`,
 /// `3 of 12 tests failed`.
 pub(crate) fn failing(lower: &str) -> Option<u32> {
@@ -74,11 +81,7 @@ pub(crate) fn failing(lower: &str) -> Option<u32> {
     let (mut number, mut since): (Option<u32>, usize) = (None, 0);
     let mut tests = lower.contains("test") || lower.contains("spec");
     let (mut pending, mut of) = (false, false);
-    for run in lower.split(|c: char| c.is_whitespace() || matches!(c, '=' | '(' | ')')) {
-        let word = run.trim_matches(|c: char| !c.is_alphanumeric());
-        if word.is_empty() {
-            continue;
-        }
+    for (run, word) in words(lower) {
         // Of `3 of 12` and `3/12`, the first is meant.
         let first = word.split_once('/').filter(|(_, all)| all.parse::<u32>().is_ok()).map_or(word, |(part, _)| part);
         if let Some(count) = numeral(first) {
@@ -123,8 +126,7 @@ pub(crate) fn failing(lower: &str) -> Option<u32> {
 /// How many tests a text in lower case says pass: `5 passed`, `12 tests passing`, `passed: 9`.
 pub(crate) fn passing(lower: &str) -> Option<u32> {
     let (mut number, mut pending) = (None, false);
-    for run in lower.split(|c: char| c.is_whitespace() || matches!(c, '=' | '(' | ')')) {
-        let word = run.trim_matches(|c: char| !c.is_alphanumeric());
+    for (run, word) in words(lower) {
         if let Ok(count) = word.parse::<u32>() {
             if pending {
                 return Some(count);
@@ -135,7 +137,7 @@ pub(crate) fn passing(lower: &str) -> Option<u32> {
                 return number;
             }
             pending = run.ends_with([':', '=']) || lower.contains("passed=");
-        } else if !matches!(word, "" | "test" | "tests" | "spec" | "specs") {
+        } else if !matches!(word, "test" | "tests" | "spec" | "specs") {
             (number, pending) = (None, false);
         }
     }

@@ -1,12 +1,13 @@
 //! The error at the root of a long output, and whether two programs are one.
 
 use super::canonical::canonical_json;
+use super::ends;
 use super::late::{Reads, Said};
 use super::lines::{Lines, trimmed};
 use super::mask::Span;
 use super::scan::{BLOCK, MARKED, holds_mark, padded, unmarked_line_ends};
 use super::sorted;
-use super::words::{listed, runs};
+use super::words::{Sum, listed, runs, same_start};
 use crate::codec::codec;
 use crate::model::ToolCall;
 use alloc::{string::String, vec::Vec};
@@ -60,8 +61,7 @@ pub(crate) fn root_line(output: &str) -> Option<&str> {
 
 /// The same of an output of which nothing is known.
 fn marked_line(output: &str) -> Option<&str> {
-    let tail = output.get(output.ceil_char_boundary(output.len().saturating_sub(END))..).unwrap_or_default();
-    let head = output.get(..output.floor_char_boundary(END)).unwrap_or_default();
+    let (head, tail) = (ends::head(output, END), ends::tail(output, END));
     let said = |line: &&str| !line.is_empty() && !line.starts_with('<');
     if let Some(item) = first_listed(Lines(head).map(trimmed).filter(said)) {
         return Some(item);
@@ -92,7 +92,7 @@ fn marked_line(output: &str) -> Option<&str> {
     // What is counted stands amid what was said before.
     let amid = || Lines(head).map(trimmed).find(|line| is_marked(line) && !counts(line));
     let line = marked.or_else(|| counted.then(amid).flatten())?;
-    let line = line.get(..line.floor_char_boundary(LINE)).unwrap_or_default();
+    let line = ends::head(line, LINE);
     (letters(line) >= LETTERS).then(|| undated(line))
 }
 
@@ -101,7 +101,7 @@ fn marked_line(output: &str) -> Option<&str> {
 fn first_listed<'a>(mut lines: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     lines.by_ref().take(FIRST).find(|line| is_label(line))?;
     let item = lines.next()?.strip_prefix(['-', '*', '•'])?.trim_start();
-    item.get(..item.floor_char_boundary(LINE)).filter(|item| letters(item) >= LETTERS)
+    Some(ends::head(item, LINE)).filter(|item| letters(item) >= LETTERS)
 }
 
 fn letters(line: &str) -> usize {
@@ -185,7 +185,7 @@ fn undated(line: &str) -> &str {
 
 /// The first line of an output that is marked as an error.
 pub(crate) fn first_mark(output: &str) -> Option<&str> {
-    let head = output.get(..output.floor_char_boundary(END)).unwrap_or_default();
+    let head = ends::head(output, END);
     let line = || head.lines().map(str::trim).find(|line| is_marked(line));
     holds_mark(head.as_bytes()).then(line).flatten()
 }
@@ -259,9 +259,7 @@ pub(crate) fn rejects(output: &str) -> bool {
     fields.iter().any(|(name, value)| match value {
         Value::Bool(passes) => !passes && listed(&PASSES, name),
         Value::String(word) => {
-            let begins =
-                |rejected: &&str| word.get(..rejected.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(rejected));
-            listed(&DECIDES, name) && !word.contains(' ') && REJECTED.iter().any(begins)
+            listed(&DECIDES, name) && !word.contains(' ') && REJECTED.iter().any(|start| same_start(word, start))
         }
         _ => false,
     })
@@ -287,7 +285,7 @@ fn status_page(head: &str) -> Option<&str> {
 /// What tells that something does not run or has no value: the first such word of a table, the same one for all cells
 /// without a value, or the title of a page about an error.
 pub(crate) fn down(output: &str) -> Option<&str> {
-    let head = output.get(..output.floor_char_boundary(END)).unwrap_or_default();
+    let head = ends::head(output, END);
     let cell = |(at, _)| head.get(at + 1..).is_some_and(|rest| CELLS.iter().any(|cell| rest.starts_with(cell)));
     let word = head.split(|char: char| !char.is_alphanumeric()).find(|word| listed(&DOWN, word));
     word.or_else(|| head.match_indices('#').any(cell).then_some("#")).or_else(|| status_page(head))
@@ -307,9 +305,7 @@ fn is_trouble(value: &Value, levels: usize) -> bool {
                 Value::Bool(true) => false,
             };
             let ill = |text: &str| {
-                let begins = |word: &str| {
-                    ILL.iter().any(|ill| word.get(..ill.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(ill)))
-                };
+                let begins = |word: &str| ILL.iter().any(|ill| same_start(word, ill));
                 text.len() <= LINE && text.split(|char: char| !char.is_alphabetic()).any(begins)
             };
             listed(&WRONG, name) && !nothing
@@ -386,7 +382,7 @@ impl Tokens {
     }
 
     fn of_text(text: &str) -> Self {
-        let text = text.get(..text.floor_char_boundary(BYTES)).unwrap_or_default();
+        let text = ends::head(text, BYTES);
         let mut hashes = Vec::with_capacity(text.len() / 4);
         each_token(text, |hash| hashes.push(hash));
         let hashes = sorted(hashes);
@@ -441,19 +437,17 @@ impl Reads for Tokens {
 
 /// Tells the hash of every token: a word of letters, digits and `_`, or any other character that is no blank.
 fn each_token(text: &str, mut take: impl FnMut(u32)) {
-    const BEGIN: u32 = 0x811c_9dc5;
-    let mixed = |hash: u32, char: u32| (hash ^ char).wrapping_mul(0x0100_0193);
     let mut word = None;
     let mut step = |char: u32, in_word: bool, blank: bool| {
         if in_word {
-            word = Some(mixed(word.unwrap_or(BEGIN), char));
+            word = Some(word.unwrap_or(Sum::EMPTY).and(char));
             return;
         }
-        if let Some(hash) = word.take() {
+        if let Some(Sum(hash)) = word.take() {
             take(hash);
         }
         if !blank {
-            take(mixed(BEGIN, char));
+            take(Sum::EMPTY.and(char).0);
         }
     };
     let mut rest = text;

@@ -1,4 +1,4 @@
-use crate::text::{Key, salted, words::spaced};
+use crate::text::{Key, ends::head, salted, words::spaced};
 use alloc::string::String;
 
 /// Words from which small figures make no difference: "Done with 3" is an answer, a sentence with a counter is a
@@ -41,7 +41,7 @@ pub(crate) fn said(text: &str, salt: u64) -> Option<Said> {
     if long {
         said.clear();
         let mut gap = false;
-        for character in text.get(..text.floor_char_boundary(COMPARED)).unwrap_or_default().chars() {
+        for character in head(text, COMPARED).chars() {
             if character.is_alphabetic() {
                 said.extend(character.to_lowercase());
             } else if !gap {

@@ -33,59 +33,6 @@ impl<'a> Lexer<'a> {
         self.text.as_bytes().get(at).copied().unwrap_or(0)
     }
 
-    pub(super) fn token(&mut self) -> Option<Token<'a>> {
-        loop {
-            if self.at >= self.text.len() {
-                return None;
-            }
-            let (byte, next) = (self.byte(self.at), self.byte(self.at + 1));
-            match byte {
-                b' ' | b'\t' | b'\r' => self.at += 1,
-                b'\\' if next == b'\n' => self.at += 2,
-                b'#' => self.at += self.rest().find('\n').unwrap_or(self.rest().len()),
-                b'\n' => {
-                    self.at += 1;
-                    return Some(self.here_document().map_or(Token::End, Token::Here));
-                }
-                b'&' if next == b'>' => {
-                    self.at += 2;
-                    return Some(self.write());
-                }
-                b';' | b'|' | b'&' | b'(' | b')' | b'`' => {
-                    self.at += 1;
-                    return Some(Token::End);
-                }
-                b'<' if self.rest().starts_with("<<<") => self.at += 3,
-                b'<' if next == b'<' => {
-                    self.at += 2 + usize::from(self.byte(self.at + 2) == b'-');
-                    self.here = Some(self.file());
-                }
-                b'<' if next == b'(' => self.at += 1,
-                b'<' => {
-                    self.at += 1;
-                    self.file();
-                }
-                b'>' if next == b'(' => self.at += 1,
-                b'>' => {
-                    self.at += 1;
-                    return Some(self.write());
-                }
-                b'0'..=b'9' if matches!(next, b'>' | b'<') => {
-                    self.at += 1;
-                    if next == b'>' {
-                        self.at += 1;
-                        let written = self.write();
-                        // What a program complains is no result of its work.
-                        if byte != b'2' {
-                            return Some(written);
-                        }
-                    }
-                }
-                _ => return Some(Token::Word(self.word())),
-            }
-        }
-    }
-
     fn rest(&self) -> &'a str {
         self.text.get(self.at..).unwrap_or_default()
     }
@@ -157,6 +104,63 @@ impl<'a> Lexer<'a> {
     }
 }
 
+impl<'a> Iterator for Lexer<'a> {
+    type Item = Token<'a>;
+
+    fn next(&mut self) -> Option<Token<'a>> {
+        loop {
+            if self.at >= self.text.len() {
+                return None;
+            }
+            let (byte, next) = (self.byte(self.at), self.byte(self.at + 1));
+            match byte {
+                b' ' | b'\t' | b'\r' => self.at += 1,
+                b'\\' if next == b'\n' => self.at += 2,
+                b'#' => self.at += self.rest().find('\n').unwrap_or(self.rest().len()),
+                b'\n' => {
+                    self.at += 1;
+                    return Some(self.here_document().map_or(Token::End, Token::Here));
+                }
+                b'&' if next == b'>' => {
+                    self.at += 2;
+                    return Some(self.write());
+                }
+                b';' | b'|' | b'&' | b'(' | b')' | b'`' => {
+                    self.at += 1;
+                    return Some(Token::End);
+                }
+                b'<' if self.rest().starts_with("<<<") => self.at += 3,
+                b'<' if next == b'<' => {
+                    self.at += 2 + usize::from(self.byte(self.at + 2) == b'-');
+                    self.here = Some(self.file());
+                }
+                b'<' if next == b'(' => self.at += 1,
+                b'<' => {
+                    self.at += 1;
+                    self.file();
+                }
+                b'>' if next == b'(' => self.at += 1,
+                b'>' => {
+                    self.at += 1;
+                    return Some(self.write());
+                }
+                b'0'..=b'9' if matches!(next, b'>' | b'<') => {
+                    self.at += 1;
+                    if next == b'>' {
+                        self.at += 1;
+                        let written = self.write();
+                        // What a program complains is no result of its work.
+                        if byte != b'2' {
+                            return Some(written);
+                        }
+                    }
+                }
+                _ => return Some(Token::Word(self.word())),
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -180,9 +184,7 @@ mod tests {
             ("'open", &[Word("'open")]),
             ("é\\é日", &[Word("é\\é日")]),
         ] {
-            let mut lexer = Lexer::new(line);
-            let found: Vec<Token<'_>> = core::iter::from_fn(|| lexer.token()).collect();
-            assert_eq!(found, expected, "{line}");
+            assert_eq!(Lexer::new(line).collect::<Vec<_>>(), expected, "{line}");
         }
     }
 }

@@ -23,6 +23,7 @@ use self::{
     words::{hyphenated, prints, sealed},
 };
 use super::{
+    ends::{clip_to, head},
     pattern::{self, Pattern, Steps},
     results::failing_in_output,
     terminal::sequence_end,
@@ -98,9 +99,9 @@ impl Signatures {
         let mut steps = Steps::of(&text, self.patterns.iter().map(|(pattern, _)| pattern));
         let user = self.patterns.iter().find_map(|(pattern, template)| {
             let seen = steps.share(pattern, |left| {
-                let end = text.floor_char_boundary(pattern.reach(*left));
-                *left -= pattern.cost(end).min(*left);
-                text.get(..end).unwrap_or_default()
+                let seen = head(&text, pattern.reach(*left));
+                *left -= pattern.cost(seen.len()).min(*left);
+                seen
             });
             *cut_short = cut_short.saturating_add(u32::from(seen.len() < text.len()));
             let captures = pattern.regex.captures(seen)?;
@@ -136,12 +137,11 @@ fn fallback(text: &str) -> String {
 /// Head and tail of an output without terminal sequences, lines ended by `\n`.
 fn clean(output: &str) -> String {
     let mut text = String::with_capacity(output.len().min(2 * CLIP) + 1);
-    if output.len() <= 2 * CLIP {
-        append_clean(&mut text, output);
-    } else {
-        append_clean(&mut text, output.get(..output.floor_char_boundary(CLIP)).unwrap_or_default());
+    let (first, last) = clip_to(output, CLIP);
+    append_clean(&mut text, first);
+    if !last.is_empty() {
         text.push('\n');
-        append_clean(&mut text, output.get(output.ceil_char_boundary(output.len() - CLIP)..).unwrap_or_default());
+        append_clean(&mut text, last);
     }
     text
 }

@@ -1,6 +1,7 @@
 //! How alike two texts are: the share of characters that stay in order, as fuzzy string matching measures it.
 
-use crate::text::mask::{Strength, clip_to, normalise};
+use crate::text::ends::clip_to;
+use crate::text::mask::{Strength, normalise};
 use alloc::{string::String, vec::Vec};
 
 /// Characters of a text that are compared: so many of its beginning and, of a longer one, as many of its end.

@@ -1,7 +1,8 @@
 //! Which words and figures a text is made of, in a hundred bytes: enough to tell one text with a moving part from
 //! another text, and figures that swing from those that count something.
 
-use super::mask::{CLIP_ABOVE, Strength, clip_to, end_of_digits, first_digit, normalise};
+use super::ends::{CLIP_ABOVE, clip_to, head};
+use super::mask::{Strength, end_of_digits, first_digit, normalise};
 use super::request::{has_digit, word_hashes};
 use crate::codec::codec;
 use crate::text::sorted;
@@ -140,7 +141,7 @@ codec!(struct Sketch { words, figures, others });
 impl Sketch {
     pub(crate) fn of(text: &str) -> Self {
         let mut masked = String::new();
-        normalise(text.get(..text.floor_char_boundary(CLIP_ABOVE)).unwrap_or_default(), Strength::Light, &mut masked);
+        normalise(head(text, CLIP_ABOVE), Strength::Light, &mut masked);
         let mut sketch = Self { words: Words::of(&masked), ..Self::default() };
         let mut rest = masked.as_str();
         while let Some((figure, after)) = figure(rest) {

@@ -3,15 +3,17 @@
 //! The same file reached by an editor, a reader and a command line is one target, so of a path only the last two
 //! components count: one tool names it from the root, the other from where it stands.
 
-use super::canonical::resolve_path;
+use super::canonical::{named_arguments, resolve_path};
 use super::digest::{Key, salted};
 use super::lines::trimmed;
-use super::mask::has_extension;
+use super::mask::has_known_extension;
 use super::mutation::command;
 use super::named::Named;
+use super::programs::PREPARE;
 use super::shell::{Lexer, Token};
 use super::sort_few;
-use super::words::{Sieve, listed_name, same};
+use super::sql::table;
+use super::words::{Sieve, listed, listed_name};
 use crate::model::ToolCall;
 use alloc::{borrow::Cow, string::String, vec::Vec};
 use serde_json::{Map, Value};
@@ -96,7 +98,7 @@ fn found<'a>(call: &'a ToolCall, tool: &Named) -> Option<Cow<'a, str>> {
     if let Some(own) = call.target.as_deref().filter(|own| !own.trim().is_empty()) {
         return Some(shortened(own.trim()));
     }
-    let arguments = call.args.as_ref().and_then(Value::as_object);
+    let arguments = named_arguments(call);
     let named = arguments.and_then(argument).or_else(|| match command(call, tool)? {
         Cow::Borrowed(line) => line_path(line).map(shortened).or_else(|| operands(line).map(Cow::Owned)),
         Cow::Owned(line) => {
@@ -109,147 +111,6 @@ fn found<'a>(call: &'a ToolCall, tool: &Named) -> Option<Cow<'a, str>> {
         Some(Cow::Owned(alloc::format!("{name}={value}")))
     };
     named.or_else(table).or_else(other)
-}
-
-/// Words of a statement that are looked at.
-const STATEMENT: usize = 256;
-/// What stands before a noun in prose, and is no table: "Update the page", "Select one from each list".
-const DETERMINERS: [&str; 12] = ["a", "all", "an", "any", "each", "every", "my", "our", "that", "the", "this", "your"];
-
-/// What a statement of SQL says behind the comments that it begins with, and behind the beginning of a transaction.
-pub(super) fn uncommented(statement: &str) -> &str {
-    let mut rest = statement;
-    loop {
-        // Hardly a text begins with a comment.
-        if rest.starts_with(|char: char| char.is_ascii_whitespace()) {
-            rest = rest.trim_ascii_start();
-        }
-        let after = if let Some(comment) = rest.strip_prefix("--") {
-            comment.split_once('\n').map_or("", |(_, after)| after)
-        } else if let Some(comment) = rest.strip_prefix("/*") {
-            comment.split_once("*/").map_or("", |(_, after)| after)
-        } else if !may_begin(rest, &BEGINNINGS) {
-            return rest;
-        } else {
-            let near = rest.get(..rest.floor_char_boundary(BEGINNING)).unwrap_or_default();
-            match near.find(';').and_then(|end| rest.split_at_checked(end)) {
-                Some((first, after)) if BEGINS.iter().any(|begins| same(first.trim_end(), begins)) => {
-                    after.trim_start_matches(';')
-                }
-                _ => return rest,
-            }
-        };
-        rest = after;
-    }
-}
-
-/// How a transaction begins, the first letters of that, and bytes up to its end.
-const BEGINS: [&str; 3] = ["begin", "begin transaction", "start transaction"];
-const BEGINNINGS: [[u8; 3]; 2] = [*b"beg", *b"sta"];
-const BEGINNING: usize = 32;
-/// The first letters of a statement that changes something.
-const CHANGES: [[u8; 3]; 11] =
-    [*b"alt", *b"cre", *b"del", *b"do ", *b"dro", *b"gra", *b"ins", *b"rev", *b"tru", *b"upd", *b"wit"];
-
-/// Whether a text begins with one of these, whatever its case.
-fn may_begin(text: &str, starts: &[[u8; 3]]) -> bool {
-    text.as_bytes().first_chunk::<3>().is_some_and(|start| starts.contains(&start.map(|byte| byte | 32)))
-}
-/// What a database keeps beside tables.
-const KEPT: [&str; 14] = [
-    "database",
-    "extension",
-    "function",
-    "index",
-    "policy",
-    "procedure",
-    "role",
-    "schema",
-    "sequence",
-    "table",
-    "trigger",
-    "type",
-    "user",
-    "view",
-];
-/// Words between `create` and what is created.
-const ASIDE: [&str; 9] =
-    ["concurrently", "global", "local", "materialized", "or", "replace", "temp", "temporary", "unique"];
-
-/// Whether a statement of SQL makes, changes or drops something that a database keeps, or says who may use it.
-fn defines(statement: &str) -> bool {
-    let mut words = statement.split_ascii_whitespace().take(STATEMENT);
-    let Some(first) = words.next() else { return false };
-    let is = |word: &str, list: &[&str]| list.iter().any(|listed| same(listed, word));
-    if is(first, &["alter", "create", "drop", "truncate"]) {
-        words.find(|word| !is(word, &ASIDE)).is_some_and(|kept| is(kept, &KEPT)) && words.next().is_some()
-    } else if is(first, &["grant", "revoke"]) {
-        words.any(|word| same(word, "on"))
-    } else {
-        same(first, "do") && words.next().is_some_and(|body| body.starts_with('$'))
-    }
-}
-
-/// The first table that a statement of SQL names.
-fn table(statement: &str) -> Option<String> {
-    let is = same;
-    let mut words = uncommented(statement).split_ascii_whitespace().take(STATEMENT);
-    let first = words.next()?;
-    let mut after = |keyword: &str| words.next().filter(|word| is(word, keyword)).and_then(|_| words.next());
-    let name = match () {
-        () if is(first, "insert") => after("into")?,
-        () if is(first, "delete") => after("from")?,
-        () if ["alter", "create", "drop", "truncate"].iter().any(|keyword| is(first, keyword)) => {
-            let name = after("table")?;
-            let aside = |word: &&str| ["if", "not", "exists"].iter().any(|other| is(word, other));
-            if aside(&name) { words.find(|word| !aside(word))? } else { name }
-        }
-        () if is(first, "update") => {
-            let name = words.next()?;
-            // `orders set`, `orders o set`, `orders as o set`.
-            words.take(3).find(|word| is(word, "set"))?;
-            name
-        }
-        () if is(first, "select") || is(first, "with") => loop {
-            let from = words.find(|word| is(word, "from")).and_then(|_| words.next())?;
-            // Of `(SELECT` the table comes later.
-            if !is(from.trim_start_matches('('), "select") {
-                break from;
-            }
-        },
-        () => return None,
-    };
-    let mark = |char: char| !char.is_alphanumeric() && char != '_';
-    let name = name.trim_start_matches(mark).split(['(', ')', ',', ';']).next()?.trim_end_matches(mark).to_lowercase();
-    (!name.is_empty() && !DETERMINERS.contains(&name.as_str())).then(|| alloc::format!("table={name}"))
-}
-
-/// Whether an argument is a statement of SQL that changes something, however harmless the name of its tool.
-pub(super) fn changes_table(call: &ToolCall) -> bool {
-    let arguments = call.args.as_ref().and_then(Value::as_object);
-    let mut texts = arguments.into_iter().flat_map(Map::values).filter_map(Value::as_str).map(uncommented);
-    texts.any(|text| {
-        may_begin(text, &CHANGES)
-            && !does(text).is_some_and(|verb| same(verb, "select"))
-            && (table(text).is_some() || defines(text))
-    })
-}
-
-/// What a statement of SQL does: its first word, or, behind a name for what is selected first, the one that changes
-/// something.
-pub(super) fn does(statement: &str) -> Option<&str> {
-    let mut words = uncommented(statement).split_ascii_whitespace().take(STATEMENT);
-    let first = words.next()?;
-    if !same(first, "with") {
-        return Some(first);
-    }
-    let mut before = first;
-    let changes = words.find(|word| {
-        // What is selected for an update is only locked.
-        let locked = same(core::mem::replace(&mut before, word), "for");
-        !locked && ["delete", "insert", "update"].iter().any(|verb| same(word.trim_start_matches('('), verb))
-    });
-    Some(changes.map_or("select", |word| word.trim_start_matches('(')))
 }
 
 /// The argument with the least of the wanted names, whatever the order of the map.
@@ -332,7 +193,7 @@ const BUSTERS: [&str; 20] = [
 /// Whether a parameter of a URL is named as one that says nothing of what is asked for.
 pub(super) fn asks_nothing(parameter: &str) -> bool {
     let name = parameter.split('=').next().unwrap_or_default();
-    name.is_empty() || name.starts_with("utm_") || BUSTERS.iter().any(|known| same(name, known))
+    name.is_empty() || name.starts_with("utm_") || listed(&BUSTERS, name)
 }
 
 /// Whether a parameter of a URL tells two of them apart: it is neither made to be new each time nor, by its looks, the
@@ -392,12 +253,11 @@ fn shortened(text: &str) -> Cow<'_, str> {
 /// goes to first (`cd`), where output is sunk, what programs are called, and a program that the line itself writes to
 /// be run are not what it is about.
 fn line_path(line: &str) -> Option<&str> {
-    let mut lexer = Lexer::new(line);
     let mut with_slash = None;
     let mut written = None;
     let mut first = true;
     let mut goes = false;
-    while let Some(token) = lexer.token() {
+    for token in Lexer::new(line) {
         let (word, writes) = match token {
             Token::End => {
                 first = true;
@@ -418,7 +278,7 @@ fn line_path(line: &str) -> Option<&str> {
             && !word.starts_with("/dev/")
             && !word.contains(|char: char| char.is_whitespace() || "'\"*^|".contains(char))
             && (!word.contains('=') || word.contains("://"));
-        if is_path && has_extension(word) {
+        if is_path && has_known_extension(word) {
             match written {
                 None if writes => written = Some(word),
                 Some(own) if own == word => written = None,
@@ -431,8 +291,6 @@ fn line_path(line: &str) -> Option<&str> {
     written.or(with_slash)
 }
 
-/// Commands that prepare for the one a line is about.
-pub(super) const PREPARE: [&str; 8] = [".", "cd", "echo", "export", "pushd", "set", "sleep", "source"];
 /// Commands that run another one.
 const WRAP: [&str; 5] = ["nice", "nohup", "sudo", "time", "timeout"];
 /// Programs that install packages, each with a version where it matters, by whichever of their verbs.
@@ -454,10 +312,9 @@ fn unversioned(word: &str) -> &str {
 /// `systemctl status cups` or `nc harbour 22`. A single word that may as well be a part of the program (`git status`)
 /// is none.
 fn operands(line: &str) -> Option<String> {
-    let mut lexer = Lexer::new(line);
     let mut about = String::new();
     let (mut count, mut named, mut flag, mut prepares) = (0, false, false, false);
-    while let Some(token) = lexer.token() {
+    for token in Lexer::new(line) {
         let (Token::Word(word) | Token::Write(word)) = token else {
             if !about.is_empty() {
                 break;
@@ -507,7 +364,7 @@ mod tests {
 
     #[test]
     fn lists_are_sorted() {
-        for list in [&PLACES[..], &ELEMENTS, &NOT_ACTED_UPON, &OTHERS] {
+        for list in [&PLACES[..], &ELEMENTS, &NOT_ACTED_UPON, &OTHERS, &BUSTERS] {
             assert_sorted(list);
         }
     }

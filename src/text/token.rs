@@ -61,6 +61,26 @@ pub(super) fn begins_unit(byte: u8) -> bool {
 /// Digits of a number that is no epoch, no hash and no group of a longer token.
 const SHORT_NUMBER: usize = 6;
 
+/// Labels of processes, of what else has an id, and names whose id is one where it looks random.
+const PROCESS: [&str; 4] = ["pid", "ppid", "processid", "tid"];
+const IDS: [&str; 14] = [
+    "connectionid",
+    "correlationid",
+    "invocationid",
+    "reqid",
+    "requestid",
+    "requestuuid",
+    "rid",
+    "sessid",
+    "sessionid",
+    "sid",
+    "spanid",
+    "threadid",
+    "traceid",
+    "xrequestid",
+];
+const NAMES: [&str; 5] = ["request", "session", "span", "thread", "trace"];
+
 /// A text, for the words in it.
 #[derive(Clone, Copy)]
 pub(super) struct Around<'a> {
@@ -448,31 +468,40 @@ impl Around<'_> {
     /// A value that the word before it names as the id of a process, thread, session, request or trace. `req 12`,
     /// `job 7`, `run 3` and `thread 2` are counters.
     fn labelled(&self, start: usize, word: &[u8]) -> Option<usize> {
-        const PROCESS: [&str; 4] = ["pid", "ppid", "processid", "tid"];
-        const IDS: [&str; 14] = [
-            "connectionid",
-            "correlationid",
-            "invocationid",
-            "reqid",
-            "requestid",
-            "requestuuid",
-            "rid",
-            "sessid",
-            "sessionid",
-            "sid",
-            "spanid",
-            "threadid",
-            "traceid",
-            "xrequestid",
-        ];
-        const NAMES: [&str; 5] = ["request", "session", "span", "thread", "trace"];
         const LABELS: Sieve = Sieve::of(&[&PROCESS, &IDS, &NAMES]);
         static WORDS: Lexicon = Lexicon::of(&[&PROCESS, &IDS, &NAMES]);
+        let random = word.len() >= 8 || word.len() >= 5 && word.iter().all(|byte| is(*byte, DIGIT));
+        let (from, to) = self.label(start, random)?;
+        let label = self.bytes.get(from..to)?;
+        // A word without separators is told by one look.
+        if from < to
+            && label.iter().all(u8::is_ascii_alphabetic)
+            && !WORDS.may_hold(self.bytes.get(from..).unwrap_or_default(), label.len())
+        {
+            return None;
+        }
+        let label = core::str::from_utf8(label).ok()?;
+        if !LABELS.passes_name(label) {
+            return None;
+        }
+        let named = |list: &[&str]| listed_name(list, label);
+        (named(&PROCESS) || named(&IDS) || random && named(&NAMES)).then(|| {
+            let mut end = start + word.len();
+            while self.byte(end) == b'-' && self.classed(end + 1, WORD) {
+                end = self.end_of(end + 1, WORD);
+            }
+            end
+        })
+    }
+
+    /// Where the label before a value is that begins at `start`, where it ends like one of those that are looked for:
+    /// of a random value they are more.
+    #[inline]
+    fn label(&self, start: usize, random: bool) -> Option<(usize, usize)> {
         let end = self.label_end(start);
         if end == start {
             return None;
         }
-        let random = word.len() >= 8 || word.len() >= 5 && word.iter().all(|byte| is(*byte, DIGIT));
         // Most words before a number are told by their last letter: all ids end in one.
         let ends_label = |byte: u8| byte == b'd' || random && matches!(byte, b't' | b'e' | b'n');
         let last = if end == 0 { 0 } else { self.byte(end - 1) };
@@ -495,29 +524,7 @@ impl Around<'_> {
             length = length.min(before.len());
         }
         let last = spelled(length).iter().rev().find(|byte| byte.is_ascii_alphanumeric())?.to_ascii_lowercase();
-        if !ends_label(last) {
-            return None;
-        }
-        let label = spelled(length);
-        // A word without separators is told by one look.
-        if length > 0
-            && label.iter().all(u8::is_ascii_alphabetic)
-            && !WORDS.may_hold(self.bytes.get(end - length..).unwrap_or_default(), length)
-        {
-            return None;
-        }
-        let label = core::str::from_utf8(label).ok()?;
-        if !LABELS.passes_name(label) {
-            return None;
-        }
-        let named = |list: &[&str]| listed_name(list, label);
-        (named(&PROCESS) || named(&IDS) || random && named(&NAMES)).then(|| {
-            let mut end = start + word.len();
-            while self.byte(end) == b'-' && self.classed(end + 1, WORD) {
-                end = self.end_of(end + 1, WORD);
-            }
-            end
-        })
+        ends_label(last).then_some((end - length, end))
     }
 
     /// `tmpab12cd`, or a name directly in a directory for temporary files; of a directory in one there, as `pytest-12`

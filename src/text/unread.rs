@@ -1,7 +1,7 @@
 //! Outputs that were left unread, as text until one comes that may be equal to them.
 
 use super::digest::{Key, mark};
-use super::mask::CLIP_ABOVE;
+use super::ends::CLIP_ABOVE;
 use super::outcome::{Glance, Kept, OutcomeFacts};
 use crate::codec::{Codec, Reader};
 use alloc::{string::String, vec::Vec};

@@ -9,12 +9,13 @@ mod skim;
 
 pub(super) use skim::skim;
 
-use super::answer::{Says, is_under_way, is_waiting_state};
+use super::answer::Says;
 use super::lines::trimmed;
 use super::mask::{Span, Strength, is_volatile, normalise};
 use super::shapes::Shapes;
+use super::states::{is_under_way, is_waiting_state};
 use super::tape::{Node, Read, SHORTEST_EPOCH, Tag, Tape};
-use super::words::{listed_name, same};
+use super::words::{listed, listed_name, same_end};
 use alloc::{string::String, vec::Vec};
 
 /// Longer output is compared as text.
@@ -28,15 +29,12 @@ const ENDS: [&str; 7] = ["done", "finished", "iscomplete", "isdone", "isfinished
 
 /// Whether a field of this name holds the state of what was asked about.
 fn names_state(name: &str) -> bool {
-    let ends = |end: &&str| {
-        name.len().checked_sub(end.len()).and_then(|at| name.get(at..)).is_some_and(|last| same(last, end))
-    };
-    STATE_ENDS.iter().any(ends) || listed_name(&STATES, name)
+    STATE_ENDS.iter().any(|end| same_end(name, end)) || listed_name(&STATES, name)
 }
 
 /// Whether a text says that there is nothing of what its field is for.
 fn is_nothing(text: &str) -> bool {
-    text.is_empty() || ["n/a", "no", "none", "null"].iter().any(|nothing| same(text, nothing))
+    text.is_empty() || listed(&["n/a", "no", "none", "null"], text)
 }
 
 /// Names of lists whose emptiness is a negative answer.

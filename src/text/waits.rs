@@ -1,9 +1,12 @@
 //! How long a call waits, by what it says itself; how long an answer asks to wait; and what tells of something that
 //! changes by itself, so that it is waited for.
 
+use super::canonical::named_arguments;
+use super::ends::head;
+use super::mask::end_of_digits;
 use super::mutation::command;
 use super::named::Named;
-use super::words::{any_listed, listed, name_words, same};
+use super::words::{any_listed, listed, name_words, same, same_start};
 use crate::model::ToolCall;
 use alloc::string::String;
 use serde_json::Value;
@@ -18,7 +21,7 @@ const MINUTES: [&str; 4] = ["min", "mins", "minute", "minutes"];
 
 /// How long a call waits before it acts, in milliseconds, where an argument says so.
 pub(crate) fn backoff(call: &ToolCall) -> Option<i64> {
-    let map = call.args.as_ref()?.as_object()?;
+    let map = named_arguments(call)?;
     let waits = |(name, value): &(&String, &Value)| value.is_u64() && any_listed(&WAITS, name);
     map.iter().filter(waits).find_map(|(name, value)| milliseconds(name, value))
 }
@@ -33,11 +36,11 @@ const LONGEST_WAIT: i64 = 3_600_000;
 
 /// How long an answer asks to wait before the next try, in milliseconds: `retry-after: 8`, `try again in 500 ms`.
 pub(crate) fn asked_wait(answer: &str) -> Option<i64> {
-    let answer = answer.get(..answer.floor_char_boundary(ANSWER)).unwrap_or_default();
+    let answer = head(answer, ANSWER);
     let mut words = answer.split(|char: char| !char.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).peekable();
     let (mut left, mut unit) = (0_usize, None);
     while let Some(word) = words.next() {
-        if LATER.iter().any(|later| same(later, word)) {
+        if listed(&LATER, word) {
             (left, unit) = (UNTIL, None);
             continue;
         }
@@ -45,7 +48,7 @@ pub(crate) fn asked_wait(answer: &str) -> Option<i64> {
         if left == 0 {
             continue;
         }
-        let digits = word.len() - word.trim_start_matches(|char: char| char.is_ascii_digit()).len();
+        let digits = end_of_digits(word.as_bytes(), 0);
         let Some((number, behind)) = word.split_at_checked(digits).filter(|_| digits > 0) else {
             unit = length(word).or(unit);
             continue;
@@ -63,10 +66,10 @@ pub(crate) fn asked_wait(answer: &str) -> Option<i64> {
 
 /// Milliseconds of a unit of time.
 fn length(unit: &str) -> Option<i64> {
-    let is = |short: &str, words: &[&str]| same(short, unit) || words.iter().any(|word| same(word, unit));
+    let is = |short: &str, words: &[&str]| same(short, unit) || listed(words, unit);
     match () {
         () if is("ms", &MILLISECONDS) => Some(1),
-        () if is("s", &["sec", "secs", "second", "seconds"]) => Some(1000),
+        () if is("s", &["sec", "second", "seconds", "secs"]) => Some(1000),
         () if is("m", &MINUTES) => Some(60_000),
         () => None,
     }
@@ -96,8 +99,7 @@ const SPANS: [&str; 7] = ["for", "minutes", "ms", "seconds", "some", "time", "un
 
 /// Whether an argument of this name is how long a call waits before it answers: `wait_s`, `waitSeconds`.
 fn says_wait(name: &str) -> bool {
-    let begins = name.get(.."wait".len()).is_some_and(|begin| same(begin, "wait"));
-    begins && name_words(name).last().is_some_and(|last| length(last).is_some())
+    same_start(name, "wait") && name_words(name).last().is_some_and(|last| length(last).is_some())
 }
 
 /// Whether a tool of this name does nothing but wait: `sleep`, `wait_seconds`, `browser_wait_for`.
@@ -195,13 +197,13 @@ pub(crate) fn waits(call: &ToolCall, named: &Named) -> (Waits, i64) {
             line.trim().split_once("sleep ").is_some_and(|(before, rest)| before.is_empty() && !rest.contains(' ')),
         )
     } else if named.sleeps {
-        let arguments = call.args.as_ref().and_then(Value::as_object);
+        let arguments = named_arguments(call);
         let lengths = arguments.into_iter().flatten().filter_map(|(name, value)| milliseconds(name, value));
         // Who waits may be shown what is there by then.
         let plain = arguments.is_none_or(|arguments| arguments.values().all(Value::is_number));
         (lengths.max().unwrap_or(0), plain && only_waits(&call.tool))
     } else {
-        let Some(map) = call.args.as_ref().and_then(Value::as_object) else { return (Waits::No, 0) };
+        let Some(map) = named_arguments(call) else { return (Waits::No, 0) };
         let waits = |(name, value): &(&String, &Value)| value.is_u64() && says_wait(name);
         let length = map.iter().filter(waits).filter_map(|(name, value)| milliseconds(name, value)).max();
         // A page is waited for as well, and less.
@@ -218,7 +220,7 @@ pub(crate) fn waits(call: &ToolCall, named: &Named) -> (Waits, i64) {
 
 /// What a call is told to do in one line, where its arguments say nothing else.
 fn action_line(call: &ToolCall) -> Option<&str> {
-    let arguments = call.args.as_ref()?.as_object()?;
+    let arguments = named_arguments(call)?;
     let (name, value) = arguments.iter().next().filter(|_| arguments.len() == 1)?;
     value.as_str().filter(|_| matches!(name.as_str(), "action" | "command" | "input"))
 }
@@ -239,7 +241,7 @@ fn sleeps(line: &str) -> i64 {
         let alone =
             line.get(..at).is_some_and(|before| !before.ends_with(|char: char| char.is_alphanumeric() || char == '_'));
         let rest = line.get(at + found.len()..).unwrap_or_default();
-        let digits = rest.len() - rest.trim_start_matches(|char: char| char.is_ascii_digit()).len();
+        let digits = end_of_digits(rest.as_bytes(), 0);
         let number: i64 = rest.get(..digits).and_then(|number| number.parse().ok()).unwrap_or(0);
         let unit = if rest.get(digits..).is_some_and(|rest| rest.starts_with(['m', 'h'])) { 60_000 } else { 1000 };
         if alone { number.saturating_mul(unit) } else { 0 }

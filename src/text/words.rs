@@ -1,5 +1,6 @@
 //! Words: of names, for the lists that know verbs and fields.
 
+use super::mask::ONES;
 use super::scan::{BLOCK, block, parts};
 
 /// The words of an identifier, as written: `camelCase`, `PascalCase`, `HTTPServer`, `snake_case`, `kebab-case`, dotted
@@ -69,13 +70,13 @@ pub(super) fn has_figure(word: &str) -> bool {
 
 /// A hash of characters that is the same everywhere, as it is summed up: FNV-1a.
 #[derive(Clone, Copy)]
-struct Sum(u32);
+pub(super) struct Sum(pub(super) u32);
 
 impl Sum {
-    const EMPTY: Self = Self(0x811c_9dc5);
+    pub(super) const EMPTY: Self = Self(0x811c_9dc5);
 
     #[inline(always)]
-    const fn and(self, char: u32) -> Self {
+    pub(super) const fn and(self, char: u32) -> Self {
         Self((self.0 ^ char).wrapping_mul(0x0100_0193))
     }
 
@@ -203,6 +204,11 @@ fn first_word(text: &str) -> Option<(&str, &str)> {
     text.split_at_checked(if dense(first) { first.len_utf8() } else { text.find(ends).unwrap_or(text.len()) })
 }
 
+/// Whether a text begins with an address: of a page, or of a file on this machine.
+pub(super) fn begins_address(text: &str) -> bool {
+    text.starts_with(['h', 'f']) && ["https://", "http://", "file://"].iter().any(|scheme| text.starts_with(scheme))
+}
+
 /// Characters of scripts that put no blanks between words.
 pub(super) const fn dense(char: char) -> bool {
     matches!(char, '\u{0e00}'..='\u{0eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{3040}'..='\u{30ff}'
@@ -230,6 +236,16 @@ pub(crate) fn same(word: &str, other: &str) -> bool {
     word.eq_ignore_ascii_case(other)
 }
 
+/// Whether a text begins with another one, whatever their ASCII case.
+pub(super) fn same_start(text: &str, start: &str) -> bool {
+    text.get(..start.len()).is_some_and(|own| same(own, start))
+}
+
+/// Whether it ends with another one.
+pub(super) fn same_end(text: &str, end: &str) -> bool {
+    text.len().checked_sub(end.len()).and_then(|at| text.get(at..)).is_some_and(|own| same(own, end))
+}
+
 /// What stands between blanks.
 #[derive(Clone, Debug)]
 pub(crate) struct Spaced<'a>(core::str::SplitWhitespace<'a>);
@@ -255,18 +271,25 @@ impl DoubleEndedIterator for Spaced<'_> {
     }
 }
 
-/// Bytes of the longest word that a list may hold.
-const LONGEST: usize = 32;
-
 /// Whether `word`, whatever its ASCII case, is in `list`, which is sorted and lower-case.
 pub(crate) fn listed(list: &[&str], word: &str) -> bool {
-    let mut folded = [0; LONGEST];
-    // What is longer is in no list.
-    let Some(folded) = folded.get_mut(..word.len()) else { return false };
-    folded.copy_from_slice(word.as_bytes());
-    folded.make_ascii_lowercase();
-    holds(list, folded)
+    let first = word.as_bytes().first();
+    first.is_some_and(|first| beginning_with(list, first.to_ascii_lowercase()).any(|entry| same(entry, word)))
 }
+
+/// The place of a word, whatever its ASCII case, among words with blanks between them: a table of texts would take twice
+/// as much.
+pub(super) fn place_in(words: &str, word: &str) -> Option<usize> {
+    words.split(' ').position(|known| same(known, word))
+}
+
+/// Whether a word, whatever its ASCII case, is among words with blanks between them.
+pub(super) fn is_in(words: &str, word: &str) -> bool {
+    place_in(words, word).is_some()
+}
+
+/// Bytes of the longest name that a list may hold.
+const LONGEST: usize = 32;
 
 /// Whether `name` is in `list` once case, `_`, `-`, `.` and blanks are gone: `requestId`, `request_id` and `Request-ID`
 /// are one name. `list` is sorted, lower-case and without separators.
@@ -274,23 +297,22 @@ pub(crate) fn listed_name(list: &[&str], name: &str) -> bool {
     let mut folded = [0; LONGEST];
     let mut length = 0;
     for byte in name.bytes().filter(u8::is_ascii_alphanumeric) {
+        // What is longer is in no list.
         let Some(place) = folded.get_mut(length) else { return false };
         *place = byte.to_ascii_lowercase();
         length += 1;
     }
-    holds(list, folded.get(..length).unwrap_or_default())
+    let folded = folded.get(..length).unwrap_or_default();
+    folded.first().is_some_and(|first| beginning_with(list, *first).any(|entry| entry.as_bytes() == folded))
 }
 
-/// By the first byte: nearly every word that is looked for is in no list, and most lists have a word or two a letter.
-fn holds(list: &[&str], folded: &[u8]) -> bool {
-    let Some(first) = folded.first() else { return false };
-    let begins = |entry: &&str| entry.as_bytes().first() == Some(first);
-    let from = list.partition_point(|entry| entry.as_bytes().first() < Some(first));
-    let alike = list.get(from..).unwrap_or_default().iter().take_while(|entry| begins(entry));
-    alike.into_iter().any(|entry| entry.as_bytes() == folded)
+/// The words of a sorted list that begin with a byte: nearly every word that is looked for is in no list, and most lists
+/// have a word or two a letter.
+fn beginning_with<'a>(list: &'a [&str], first: u8) -> impl Iterator<Item = &'a str> {
+    let from = list.partition_point(|entry| entry.as_bytes().first() < Some(&first));
+    let rest = list.get(from..).unwrap_or_default().iter().copied();
+    rest.take_while(move |entry| entry.as_bytes().first() == Some(&first))
 }
-
-const ONES: u64 = 0x0101_0101_0101_0101;
 
 /// A byte in all eight places.
 const fn all(byte: u8) -> u64 {

@@ -53,110 +53,13 @@ impl Failing {
     }
 }
 
+/// The tests that an output says failed.
 pub(super) fn failing_tests(lines: &[&str]) -> Option<String> {
-    let mut named = Failing::default();
-    let mut marked = Failing::default(); // `✕ name` lines: less than the runner says elsewhere, used when it does not
-    let mut headed = Failing::default(); // pytest's `____ name ____` headers, likewise
-    let mut packages = Failing::default(); // go packages and test files that failed as a whole
-    let mut panics: Vec<(&str, String)> = Vec::new();
-    let mut file = String::new();
-    let (mut listing, mut mocha) = (false, false);
-    let mut title: Option<String> = None;
+    let mut report = Report::default();
     for (index, raw) in lines.iter().enumerate() {
-        let line = raw.trim();
-        if let Some(mut open) = title.take() {
-            // mocha: the suites and the test, one line each, the last one ends with a colon.
-            match line.strip_suffix(':') {
-                Some(last) => named.add(&format!("{open}>{last}"), ""),
-                None if line.is_empty() || open.len() > 400 => {}
-                None => {
-                    open.push('>');
-                    open.push_str(line);
-                    title = Some(open);
-                }
-            }
-            continue;
-        }
-        if line.is_empty() {
-            listing = false;
-            continue;
-        }
-        if listing {
-            if raw.starts_with("    ") && !line.contains(char::is_whitespace) {
-                named.add(line, "");
-                continue;
-            }
-            listing = false;
-        }
-        if line == "failures:" {
-            listing = true;
-        } else if let Some(name) = line.strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ... FAILED")) {
-            named.add(name.split(" (line ").next().unwrap_or(name), "");
-        } else if let Some((name, rest)) = panicked(line) {
-            let message = panic_message(rest, lines.get(index + 1).copied());
-            // The first class that is given for a test stays.
-            if panics.len() < MOST_ITEMS {
-                panics.push((name, panic_class(message)));
-            }
-        } else if let Some(rest) = line.strip_prefix("--- FAIL: ") {
-            named.add(rest.split(" (").next().unwrap_or(rest), "");
-        } else if let Some(package) = raw.strip_prefix("FAIL\t") {
-            packages.add(package.split(['\t', ' ']).next().unwrap_or(package), "");
-        } else if let Some(rest) = line.strip_prefix("FAIL ") {
-            let rest = rest.trim_start();
-            if rest.starts_with('[') {
-                // nextest: `FAIL [   0.004s] (1/9) crate tests::name`
-                let name = rest.rsplit(char::is_whitespace).next().unwrap_or(rest);
-                named.add(name, "");
-            } else {
-                let rest = if rest.starts_with('|') { rest.splitn(3, '|').last().unwrap_or(rest).trim() } else { rest };
-                let path = rest.split([' ', '\t']).next().unwrap_or(rest);
-                if has_extension(path) {
-                    file = file_key(path);
-                    match rest.split_once(" > ") {
-                        Some((_, test)) => named.add(&format!("{file}>{}", test.replace(" > ", ">")), ""),
-                        None => packages.add(&file, ""),
-                    }
-                }
-            }
-        } else if let Some(rest) = line.strip_prefix("● ") {
-            if rest.starts_with("Test suite failed") {
-                named.add(&format!("{file}>suite"), "");
-            } else if !rest.starts_with("Console") && (rest.contains(" › ") || !file.is_empty()) {
-                named.add(&format!("{file}>{}", rest.replace(" › ", ">")), "");
-            }
-        } else if let Some((name, class)) = pytest(line) {
-            named.add(&name, &class);
-        } else if let Some(name) = unittest(line).or_else(|| tap(line)).or_else(|| jvm(line)) {
-            named.add(&name, "");
-        } else if let Some(count) = line.split(' ').next().filter(|_| line.split(' ').nth(1) == Some("failing")) {
-            mocha |= count.parse::<u32>().is_ok_and(|count| count > 0);
-        } else if let Some((_, rest)) =
-            line.split_once(") ").filter(|(n, _)| mocha && n.bytes().all(|b| b.is_ascii_digit()))
-        {
-            match rest.strip_suffix(':') {
-                Some(name) => named.add(name, ""),
-                None => title = Some(rest.to_owned()),
-            }
-        } else if let Some(name) = ["✕ ", "× ", "✗ ", "✖ "].iter().find_map(|mark| line.strip_prefix(mark)) {
-            if !name.contains(" problem") && !name.ends_with(':') {
-                marked.add(name, "");
-            }
-        } else if line.starts_with("____") && line.ends_with("____") {
-            headed.add(line.trim_matches(['_', ' ']), "");
-        } else {
-            let class = if line.starts_with("expect(") {
-                Some("expect")
-            } else {
-                headline(line.strip_prefix("E ").map_or(line, str::trim_start)).map(|(class, _)| class)
-            };
-            if let Some(class) = class {
-                for failing in [&mut named, &mut headed, &mut marked, &mut packages] {
-                    failing.class(class);
-                }
-            }
-        }
+        report.read(raw, lines.get(index + 1).copied());
     }
+    let Report { mut named, marked, headed, packages, panics, .. } = report;
     for (name, class) in panics {
         if named.tests.contains_key(name) {
             named.add(name, &class);
@@ -168,6 +71,153 @@ pub(super) fn failing_tests(lines: &[&str]) -> Option<String> {
         .or_else(|| headed.signature())
         .or_else(|| marked.signature())
         .or_else(|| packages.signature().filter(|_| diagnostics(lines).is_none() && trace(lines).is_none()))
+}
+
+/// What the lines of an output have said so far.
+#[derive(Default)]
+struct Report<'a> {
+    named: Failing,
+    /// `✕ name` lines: less than the runner says elsewhere, used when it does not.
+    marked: Failing,
+    /// pytest's `____ name ____` headers, likewise.
+    headed: Failing,
+    /// Go packages and test files that failed as a whole.
+    packages: Failing,
+    /// Rust's threads that panicked, each with its class.
+    panics: Vec<(&'a str, String)>,
+    /// The test file of the latest `FAIL` line.
+    file: String,
+    /// Rust's list of failures is being read.
+    listing: bool,
+    /// mocha has said that tests fail.
+    mocha: bool,
+    /// mocha's suites, up to the test.
+    title: Option<String>,
+}
+
+impl<'a> Report<'a> {
+    /// Reads a line; `next` is the one below it.
+    fn read(&mut self, raw: &'a str, next: Option<&'a str>) {
+        let line = raw.trim();
+        if let Some(title) = self.title.take() {
+            return self.continue_title(title, line);
+        }
+        if self.listing && raw.starts_with("    ") && !line.is_empty() && !line.contains(char::is_whitespace) {
+            return self.named.add(line, "");
+        }
+        self.listing = line == "failures:";
+        if line.is_empty() || self.listing {
+            return;
+        }
+        if let Some(name) = line.strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ... FAILED")) {
+            self.named.add(name.split(" (line ").next().unwrap_or(name), "");
+        } else if let Some((name, rest)) = panicked(line) {
+            // The first class that is given for a test stays.
+            if self.panics.len() < MOST_ITEMS {
+                self.panics.push((name, panic_class(panic_message(rest, next))));
+            }
+        } else if let Some(rest) = line.strip_prefix("--- FAIL: ") {
+            self.named.add(rest.split(" (").next().unwrap_or(rest), "");
+        } else if let Some(package) = raw.strip_prefix("FAIL\t") {
+            self.packages.add(package.split(['\t', ' ']).next().unwrap_or(package), "");
+        } else if let Some(rest) = line.strip_prefix("FAIL ") {
+            self.failed(rest.trim_start());
+        } else if let Some(rest) = line.strip_prefix("● ") {
+            self.jest(rest);
+        } else if let Some((name, class)) = pytest(line) {
+            self.named.add(&name, &class);
+        } else if let Some(name) = unittest(line).or_else(|| tap(line)).or_else(|| jvm(line)) {
+            self.named.add(&name, "");
+        } else if !self.mocha(line) && !self.mark(line) {
+            self.class(line);
+        }
+    }
+
+    /// mocha: the suites and the test, one line each, the last one ends with a colon.
+    fn continue_title(&mut self, mut title: String, line: &str) {
+        match line.strip_suffix(':') {
+            Some(last) => self.named.add(&format!("{title}>{last}"), ""),
+            None if line.is_empty() || title.len() > 400 => {}
+            None => {
+                title.push('>');
+                title.push_str(line);
+                self.title = Some(title);
+            }
+        }
+    }
+
+    /// nextest's `FAIL [   0.004s] (1/9) crate tests::name`, a test file, or a test in one.
+    fn failed(&mut self, rest: &str) {
+        if rest.starts_with('[') {
+            return self.named.add(rest.rsplit(char::is_whitespace).next().unwrap_or(rest), "");
+        }
+        let rest = if rest.starts_with('|') { rest.splitn(3, '|').last().unwrap_or(rest).trim() } else { rest };
+        let path = rest.split([' ', '\t']).next().unwrap_or(rest);
+        if !has_extension(path) {
+            return;
+        }
+        self.file = file_key(path);
+        match rest.split_once(" > ") {
+            Some((_, test)) => self.named.add(&format!("{}>{}", self.file, test.replace(" > ", ">")), ""),
+            None => self.packages.add(&self.file, ""),
+        }
+    }
+
+    /// jest's `● suite › test`.
+    fn jest(&mut self, rest: &str) {
+        if rest.starts_with("Test suite failed") {
+            self.named.add(&format!("{}>suite", self.file), "");
+        } else if !rest.starts_with("Console") && (rest.contains(" › ") || !self.file.is_empty()) {
+            self.named.add(&format!("{}>{}", self.file, rest.replace(" › ", ">")), "");
+        }
+    }
+
+    /// mocha's `2 failing`, and `1) name:` or the first suite below it; whether it is one of those.
+    fn mocha(&mut self, line: &str) -> bool {
+        let mut words = line.split(' ');
+        if let (Some(count), Some("failing")) = (words.next(), words.next()) {
+            self.mocha |= count.parse::<u32>().is_ok_and(|count| count > 0);
+            return true;
+        }
+        let Some((number, rest)) = line.split_once(") ").filter(|_| self.mocha) else { return false };
+        if !number.bytes().all(|byte| byte.is_ascii_digit()) {
+            return false;
+        }
+        match rest.strip_suffix(':') {
+            Some(name) => self.named.add(name, ""),
+            None => self.title = Some(rest.to_owned()),
+        }
+        true
+    }
+
+    /// `✕ name`, `____ name ____`; whether it is one of those.
+    fn mark(&mut self, line: &str) -> bool {
+        if let Some(name) = ["✕ ", "× ", "✗ ", "✖ "].iter().find_map(|mark| line.strip_prefix(mark)) {
+            if !name.contains(" problem") && !name.ends_with(':') {
+                self.marked.add(name, "");
+            }
+            return true;
+        }
+        let heads = line.starts_with("____") && line.ends_with("____");
+        if heads {
+            self.headed.add(line.trim_matches(['_', ' ']), "");
+        }
+        heads
+    }
+
+    /// An error class under the tests that were named last.
+    fn class(&mut self, line: &str) {
+        let class = if line.starts_with("expect(") {
+            Some("expect")
+        } else {
+            headline(line.strip_prefix("E ").map_or(line, str::trim_start)).map(|(class, _)| class)
+        };
+        if let Some(class) = class {
+            for failing in [&mut self.named, &mut self.headed, &mut self.marked, &mut self.packages] {
+                failing.class(class);
+            }
+        }
+    }
 }
 
 /// `FAILED tests/test_a.py::test_b - Class: message`, `ERROR tests/test_a.py`, `tests/test_a.py::test_b FAILED [ 50%]`.

@@ -4,7 +4,10 @@ use super::{
     traces::Thrown,
     words::{class_name, detail, file_key, has_extension, headline, location, parts, shortened, slug},
 };
-use crate::text::words::spaced;
+use crate::text::{
+    ends::{head, tail},
+    words::{listed, same, spaced},
+};
 use alloc::{borrow::ToOwned, format, string::String, vec::Vec};
 
 /// A line that begins with `Error:`, `fatal:` or an error class.
@@ -46,7 +49,7 @@ pub(super) fn mentioned_error(lines: &[&str]) -> Option<String> {
         line.match_indices(": ").find_map(|(at, _)| {
             let (head, message) = line.split_at_checked(at)?;
             // Classes are short; a line of thousands of colons must not be walked back from each.
-            let head = head.get(head.ceil_char_boundary(head.len().saturating_sub(128))..)?;
+            let head = tail(head, 128);
             let start = head.rfind(|c: char| c.is_whitespace() || c == '(' || c == '`').map_or(0, |at| at + 1);
             let class = class_name(head.get(start..)?)?;
             let before = spaced(head.get(..start)?).next_back().unwrap_or_default();
@@ -68,7 +71,7 @@ fn placed(message: &str) -> (&str, String) {
         let bracketed = separator == "(";
         let place = ["at ", "in "].iter().find_map(|word| after.strip_prefix(word));
         let Some(place) = place.or(bracketed.then_some(after)) else { continue };
-        let place = place.get(..place.floor_char_boundary(256)).unwrap_or_default();
+        let place = head(place, 256);
         let word = place.split([' ', ',', ')']).next().unwrap_or_default().trim_end_matches('.');
         let path = location(word).map_or(word, |(path, _)| path);
         if has_extension(path) {
@@ -86,62 +89,65 @@ pub(super) fn stated_failures(lines: &[&str]) -> Option<String> {
             return None;
         }
         let lower = line.to_ascii_lowercase();
-        lower.match_indices("fail").find_map(|(at, _)| {
-            let before = lower.get(..at)?;
-            let mut words = spaced(before).rev().peekable();
-            let of_tests = words.next_if(|word| matches!(*word, "test" | "tests")).is_some();
-            if !before.ends_with(char::is_whitespace) {
-                return None;
-            }
-            let number = |word: &str| word.trim_start_matches(|c: char| !c.is_alphanumeric()).parse::<u32>().ok();
-            let mut count = words.next().and_then(number);
-            if words.next_if_eq(&"of").is_some() {
-                count = words.next().and_then(number);
-            }
-            let rest = line.get(at..)?;
-            let word_end = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
-            let (word, rest) = rest.split_at_checked(word_end)?;
-            let word = word.to_ascii_lowercase();
-            if !matches!(word.as_str(), "fail" | "fails" | "failed" | "failing" | "failure" | "failures") {
-                return None;
-            }
-            let Some(count) = count else {
-                // `Tests failed: 3, passed: 9`, `Tests run: 12, Failures: 3`
-                let after = rest.strip_prefix(": ").filter(|_| of_tests || word == "failures")?;
-                let digits = after.split(|c: char| !c.is_ascii_digit()).next()?;
-                let count = digits.parse::<u32>().ok().filter(|count| *count > 0)?;
-                return Some(format!("test-fail:{count}"));
-            };
-            if count == 0 {
-                return None;
-            }
-            let next = rest.trim_start();
-            let ends = next.is_empty()
-                || next.starts_with(|c: char| c.is_ascii_punctuation())
-                || ["in ", "and "].iter().any(|word| next.starts_with(word));
-            if !ends && !of_tests {
-                return None;
-            }
-            let names = [": ", " - ", " – ", " — "].iter().find_map(|mark| rest.strip_prefix(mark));
-            let Some(names) = names.filter(|names| names.contains(char::is_alphabetic)) else {
-                return Some(format!("test-fail:{count}"));
-            };
-            let (file, names) = match names.split_once(" - ") {
-                Some((file, names)) if has_extension(file.trim()) => (Some(file_key(file.trim())), names),
-                _ => (None, names),
-            };
-            let slugs = names.split(',').map(|name| {
-                let mut words = spaced(name).filter(|word| !matches!(*word, "test" | "tests" | "and"));
-                shortened(&slug(&mut words, 6))
-            });
-            let slugs: Vec<String> = slugs.filter(|slug| !slug.is_empty()).take(2).collect();
-            let slugs = slugs.join(",");
-            Some(match file {
-                Some(file) => format!("{file}:{slugs}"),
-                None => format!("test-fail:{count}-{slugs}"),
-            })
-        })
+        lower.match_indices("fail").find_map(|(at, _)| counted_failures(lower.get(..at)?, line.get(at..)?))
     })
+}
+
+/// What a word that begins with `fail` tells with what stands before it, in lower case.
+fn counted_failures(before: &str, rest: &str) -> Option<String> {
+    let mut words = spaced(before).rev().peekable();
+    let of_tests = words.next_if(|word| matches!(*word, "test" | "tests")).is_some();
+    if !before.ends_with(char::is_whitespace) {
+        return None;
+    }
+    let number = |word: &str| word.trim_start_matches(|c: char| !c.is_alphanumeric()).parse::<u32>().ok();
+    let mut count = words.next().and_then(number);
+    if words.next_if_eq(&"of").is_some() {
+        count = words.next().and_then(number);
+    }
+    let word_end = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
+    let (word, rest) = rest.split_at_checked(word_end)?;
+    if !listed(&["fail", "failed", "failing", "fails", "failure", "failures"], word) {
+        return None;
+    }
+    let Some(count) = count else {
+        // `Tests failed: 3, passed: 9`, `Tests run: 12, Failures: 3`
+        let after = rest.strip_prefix(": ").filter(|_| of_tests || same(word, "failures"))?;
+        let digits = after.split(|c: char| !c.is_ascii_digit()).next()?;
+        let count = digits.parse::<u32>().ok().filter(|count| *count > 0)?;
+        return Some(format!("test-fail:{count}"));
+    };
+    if count == 0 {
+        return None;
+    }
+    let next = rest.trim_start();
+    let ends = next.is_empty()
+        || next.starts_with(|c: char| c.is_ascii_punctuation())
+        || ["in ", "and "].iter().any(|word| next.starts_with(word));
+    if !ends && !of_tests {
+        return None;
+    }
+    let names = [": ", " - ", " – ", " — "].iter().find_map(|mark| rest.strip_prefix(mark));
+    let names = names.filter(|names| names.contains(char::is_alphabetic));
+    Some(names.map_or_else(|| format!("test-fail:{count}"), |names| named_failures(count, names)))
+}
+
+/// So many failures with their names, behind the file that they are in.
+fn named_failures(count: u32, names: &str) -> String {
+    let (file, names) = match names.split_once(" - ") {
+        Some((file, names)) if has_extension(file.trim()) => (Some(file_key(file.trim())), names),
+        _ => (None, names),
+    };
+    let slugs = names.split(',').map(|name| {
+        let mut words = spaced(name).filter(|word| !matches!(*word, "test" | "tests" | "and"));
+        shortened(&slug(&mut words, 6))
+    });
+    let slugs: Vec<String> = slugs.filter(|slug| !slug.is_empty()).take(2).collect();
+    let slugs = slugs.join(",");
+    match file {
+        Some(file) => format!("{file}:{slugs}"),
+        None => format!("test-fail:{count}-{slugs}"),
+    }
 }
 
 /// `Searched GitHub for 'oauth2 refresh token', found 3 patterns...`
@@ -165,92 +171,108 @@ pub(super) fn stated_search(lines: &[&str]) -> Option<String> {
     })
 }
 
+/// Verbs that tell of a file that it was edited.
+const DONE: [&str; 14] = [
+    "changed",
+    "created",
+    "deleted",
+    "edited",
+    "fixed",
+    "improved",
+    "modified",
+    "patched",
+    "refactored",
+    "removed",
+    "renamed",
+    "rewrote",
+    "updated",
+    "wrote",
+];
+/// Verbs that tell what was done in it.
+const ACTS: [&str; 22] = [
+    "added",
+    "adjusted",
+    "changed",
+    "corrected",
+    "deleted",
+    "extracted",
+    "fixed",
+    "handled",
+    "implemented",
+    "improved",
+    "introduced",
+    "moved",
+    "refactored",
+    "removed",
+    "renamed",
+    "replaced",
+    "restored",
+    "reverted",
+    "rewrote",
+    "simplified",
+    "updated",
+    "wrapped",
+];
+/// Words at which what was done it to ends, such as are left out of it, and such as are left out where no verb is known.
+const BEHIND: [&str; 9] = ["and", "for", "from", "in", "on", "so", "that", "to", "with"];
+const ARTICLES: [&str; 5] = ["a", "an", "missing", "some", "the"];
+const SMALL: [&str; 9] = ["a", "an", "and", "by", "so", "that", "the", "to", "with"];
+
 /// `Modified auth.ts line 45-52, added null check for user.profile`
 pub(super) fn stated_edit(lines: &[&str]) -> Option<String> {
-    const DONE: [&str; 14] = [
-        "modified",
-        "changed",
-        "updated",
-        "fixed",
-        "edited",
-        "created",
-        "wrote",
-        "rewrote",
-        "refactored",
-        "patched",
-        "deleted",
-        "removed",
-        "renamed",
-        "improved",
-    ];
-    const ACTS: [&str; 22] = [
-        "added",
-        "removed",
-        "fixed",
-        "updated",
-        "changed",
-        "refactored",
-        "implemented",
-        "renamed",
-        "rewrote",
-        "replaced",
-        "moved",
-        "introduced",
-        "extracted",
-        "deleted",
-        "improved",
-        "simplified",
-        "handled",
-        "wrapped",
-        "corrected",
-        "adjusted",
-        "restored",
-        "reverted",
-    ];
-    let listed = |words: &[&str], word: &str| words.contains(&word.to_ascii_lowercase().as_str());
-    lines.iter().take(200).find_map(|line| {
-        if !line.contains('.') {
-            return None;
-        }
+    lines.iter().take(200).filter(|line| line.contains('.')).find_map(|line| {
         let words: Vec<&str> = spaced(line).collect();
-        let bare = |at: usize| {
-            words.get(at).map(|word| word.trim_matches(['`', '\'', '"', ',', '.', ':', ';', '(', ')', '*']))
-        };
-        let (at, path) = (0..words.len()).find_map(|at| {
-            if !listed(&DONE, bare(at)?) {
-                return None;
-            }
-            let filler =
-                (1..=2).take_while(|by| bare(at + by).is_some_and(|word| listed(&["the", "file", "in"], word))).count();
-            let path = bare(at + 1 + filler)?;
-            has_extension(path).then_some((at + 1 + filler, path))
-        })?;
-        let act = (at + 1..words.len()).find(|at| bare(*at).is_some_and(|word| listed(&ACTS, word)));
-        let object = act.map(|at| {
-            let mut object: Vec<&str> = Vec::new();
-            for (index, word) in words.iter().enumerate().skip(at + 1) {
-                if listed(&["for", "to", "in", "on", "from", "with", "and", "so", "that"], word) {
-                    break;
-                }
-                if !listed(&["a", "an", "the", "some", "missing"], word) {
-                    object.push(bare(index).unwrap_or_default());
-                }
-                if word.ends_with([',', '.', ';', ':', ')']) || object.len() == 4 {
-                    break;
-                }
-            }
-            slug(&mut object.into_iter(), 4)
-        });
+        let (path, behind) = (0..words.len()).find_map(|at| edited_file(words.get(at..)?))?;
+        let act = behind.iter().position(|word| listed(&ACTS, bare(word)));
+        let object = act.and_then(|act| behind.get(act + 1..)).map(acted_upon).filter(|object| !object.is_empty());
         // Without a verb of the list, what follows tells two edits of a file apart.
-        let rest = || {
-            let words = (at + 1..words.len()).filter_map(bare);
-            slug(
-                &mut words.filter(|word| !listed(&["a", "an", "the", "to", "by", "and", "so", "that", "with"], word)),
-                6,
-            )
-        };
-        let object = object.filter(|object| !object.is_empty()).unwrap_or_else(rest);
-        let object = if object.is_empty() { "modified".to_owned() } else { object };
-        Some(format!("{}:{}", file_key(path), shortened(&object)))
+        let rest = || slug(&mut behind.iter().map(|word| bare(word)).filter(|word| !listed(&SMALL, word)), 6);
+        let object = object.unwrap_or_else(rest);
+        let object = if object.is_empty() { "modified" } else { &object };
+        Some(format!("{}:{}", file_key(path), shortened(object)))
     })
+}
+
+/// A word without the marks around it.
+fn bare(word: &str) -> &str {
+    word.trim_matches(['`', '\'', '"', ',', '.', ':', ';', '(', ')', '*'])
+}
+
+/// The file of which the first of some words tells that it was edited, and the words behind its name.
+fn edited_file<'a, 'w>(words: &'w [&'a str]) -> Option<(&'a str, &'w [&'a str])> {
+    let (verb, behind) = words.split_first()?;
+    if !listed(&DONE, bare(verb)) {
+        return None;
+    }
+    let fillers = behind.iter().take(2).take_while(|word| listed(&["file", "in", "the"], bare(word))).count();
+    let (path, behind) = behind.get(fillers..)?.split_first()?;
+    let path = bare(path);
+    has_extension(path).then_some((path, behind))
+}
+
+/// The first words behind a verb: what was added, removed or changed.
+fn acted_upon(words: &[&str]) -> String {
+    let mut object: Vec<&str> = Vec::new();
+    for word in words.iter().take_while(|word| !listed(&BEHIND, word)) {
+        if !listed(&ARTICLES, word) {
+            object.push(bare(word));
+        }
+        if word.ends_with([',', '.', ';', ':', ')']) || object.len() == 4 {
+            break;
+        }
+    }
+    slug(&mut object.into_iter(), 4)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ACTS, ARTICLES, BEHIND, DONE, SMALL};
+    use crate::text::words::assert_sorted;
+
+    #[test]
+    fn lists_are_sorted() {
+        for list in [&DONE[..], &ACTS, &BEHIND, &ARTICLES, &SMALL] {
+            assert_sorted(list);
+        }
+    }
 }

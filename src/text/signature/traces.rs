@@ -16,75 +16,107 @@ impl Thrown {
     }
 }
 
+/// The error that an output ends with, or begins with, as traces tell it.
 pub(super) fn trace(lines: &[&str]) -> Option<String> {
-    let mut python: Option<Thrown> = None; // the last one: it is what the others led to
-    let mut script: Option<Thrown> = None; // the first one
-    let mut cause: Option<Thrown> = None; // Java's last `Caused by`
-    let mut source = ""; // of the latest Python frame
-    let mut own = ""; // of the latest Python frame that is not a library's
-    let mut open: Option<(Thrown, bool, usize)> = None; // an error waiting for its first frame
+    let mut traces = Traces::default();
     for (index, raw) in lines.iter().enumerate() {
         let line = raw.trim();
-        if let Some((_, rest)) = panicked(line) {
-            let message = panic_message(rest, lines.get(index + 1).copied());
-            let place = rest.rsplit(", ").find_map(location).map(|(path, _)| file_key(path)).unwrap_or_default();
-            let thrown = Thrown { class: "panic".to_owned(), detail: detail(message), file: place };
+        let below = lines.get(index + 1..).unwrap_or_default();
+        if let Some(thrown) = rust_panic(line, below).or_else(|| go_panic(line, below)) {
             return Some(thrown.signature());
         }
-        if let Some(message) = line.strip_prefix("panic: ")
-            && lines.iter().skip(index).take(12).any(|line| line.starts_with("goroutine "))
-        {
-            let frame = |line: &&str| {
-                let (path, _) = location(line.trim())?;
-                (path.ends_with(".go") && !path.contains("/src/runtime/") && !path.contains("/src/testing/"))
-                    .then(|| file_key(path))
-            };
-            let file = lines.iter().skip(index).take(60).find_map(frame).unwrap_or_default();
-            let message = message.split(" [recovered]").next().unwrap_or(message);
-            return Some(Thrown { class: "panic".to_owned(), detail: detail(message), file }.signature());
-        }
+        traces.read(index, line, below.is_empty());
+    }
+    traces.cause.or(traces.python).or(traces.script).map(|thrown| thrown.signature())
+}
+
+/// What the lines of an output have told so far of errors that nobody caught.
+#[derive(Default)]
+struct Traces<'a> {
+    /// The last one of Python: it is what the others led to.
+    python: Option<Thrown>,
+    /// The first one of a script.
+    script: Option<Thrown>,
+    /// Java's last `Caused by`.
+    cause: Option<Thrown>,
+    /// The file of the latest Python frame, and of the latest one that is not a library's.
+    source: &'a str,
+    own: &'a str,
+    open: Option<Open>,
+}
+
+/// An error that waits for its first frame.
+struct Open {
+    thrown: Thrown,
+    caused: bool,
+    /// The number of its line.
+    at: usize,
+}
+
+impl<'a> Traces<'a> {
+    fn read(&mut self, index: usize, line: &'a str, is_last: bool) {
         if let Some(path) = line.strip_prefix("File \"").and_then(|rest| rest.split('"').next()) {
-            source = path;
+            self.source = path;
             if !library(path) {
-                own = path;
+                self.own = path;
             }
         } else if let Some(frame) = line.strip_prefix("at ") {
-            if let Some((thrown, caused, _)) = &mut open {
-                let inside = frame.rsplit_once('(').map_or(frame, |(_, inside)| inside.trim_end_matches(')'));
-                let inside = inside.trim_start_matches("async ").trim_start_matches("file://");
-                if let Some((path, _)) = location(inside)
-                    && !library(frame)
-                {
-                    thrown.file = file_key(path);
-                }
-                let caused = *caused;
-                if !thrown.file.is_empty() || index + 1 == lines.len() {
-                    let thrown = open.take().map(|(thrown, _, _)| thrown);
-                    if caused {
-                        cause = thrown;
-                    } else if script.is_none() {
-                        script = thrown;
-                    }
-                }
-            }
+            self.frame(frame, is_last);
         } else if let Some((class, message)) = headline(line) {
-            if source.is_empty() {
-                let caused = line.starts_with("Caused by: ");
-                open = Some((
-                    Thrown { class: class.to_owned(), detail: detail(message), file: String::new() },
-                    caused,
-                    index,
-                ));
+            let mut thrown = Thrown { class: class.to_owned(), detail: detail(message), file: String::new() };
+            if self.source.is_empty() {
+                self.open = Some(Open { thrown, caused: line.starts_with("Caused by: "), at: index });
             } else {
-                let file = file_key(if own.is_empty() { source } else { own });
-                python = Some(Thrown { class: class.to_owned(), detail: detail(message), file });
-                (source, own) = ("", "");
+                thrown.file = file_key(if self.own.is_empty() { self.source } else { self.own });
+                self.python = Some(thrown);
+                (self.source, self.own) = ("", "");
             }
-        } else if open.as_ref().is_some_and(|(_, _, at)| index > at + 10) {
-            open = None;
+        } else if self.open.as_ref().is_some_and(|open| index > open.at + 10) {
+            self.open = None;
         }
     }
-    cause.or(python).or(script).map(|thrown| thrown.signature())
+
+    /// A frame below the error that waits for one: the first that is no library's ends it.
+    fn frame(&mut self, frame: &str, is_last: bool) {
+        let Some(open) = &mut self.open else { return };
+        let inside = frame.rsplit_once('(').map_or(frame, |(_, inside)| inside.trim_end_matches(')'));
+        let inside = inside.trim_start_matches("async ").trim_start_matches("file://");
+        if let Some((path, _)) = location(inside)
+            && !library(frame)
+        {
+            open.thrown.file = file_key(path);
+        }
+        if open.thrown.file.is_empty() && !is_last {
+            return;
+        }
+        let Some(Open { thrown, caused, .. }) = self.open.take() else { return };
+        if caused {
+            self.cause = Some(thrown);
+        } else if self.script.is_none() {
+            self.script = Some(thrown);
+        }
+    }
+}
+
+fn rust_panic(line: &str, below: &[&str]) -> Option<Thrown> {
+    let (_, rest) = panicked(line)?;
+    let message = panic_message(rest, below.first().copied());
+    let file = rest.rsplit(", ").find_map(location).map(|(path, _)| file_key(path)).unwrap_or_default();
+    Some(Thrown { class: "panic".to_owned(), detail: detail(message), file })
+}
+
+/// `panic: …` with the goroutines below it.
+fn go_panic(line: &str, below: &[&str]) -> Option<Thrown> {
+    let message = line.strip_prefix("panic: ")?;
+    below.iter().take(11).any(|line| line.starts_with("goroutine ")).then_some(())?;
+    let frame = |line: &&str| {
+        let (path, _) = location(line.trim())?;
+        (path.ends_with(".go") && !path.contains("/src/runtime/") && !path.contains("/src/testing/"))
+            .then(|| file_key(path))
+    };
+    let file = below.iter().take(59).find_map(frame).unwrap_or_default();
+    let message = message.split(" [recovered]").next().unwrap_or(message);
+    Some(Thrown { class: "panic".to_owned(), detail: detail(message), file })
 }
 
 /// `thread 'name' panicked at …` and, since Rust 1.91, `thread 'name' (1234) panicked at …`: the thread and the rest.

@@ -1,7 +1,7 @@
 //! Parts of text that the scanners share: classes, places, files, slugs, lists.
 
 use super::volatile::mask;
-use crate::text::words::spaced;
+use crate::text::{ends::head, words::spaced};
 use alloc::{borrow::ToOwned, format, string::String, vec::Vec};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -69,7 +69,7 @@ pub(super) fn detail(message: &str) -> String {
 
 /// The first words outside quotes, as a slug, and the quoted parts, each as a slug; volatile parts are left out.
 pub(super) fn parts(message: &str, most_words: usize) -> (String, Vec<String>) {
-    let masked = mask(message.get(..message.floor_char_boundary(600)).unwrap_or(message));
+    let masked = mask(head(message, 600));
     let mut plain = String::new();
     let mut quoted = Vec::new();
     let mut rest = masked.as_str();

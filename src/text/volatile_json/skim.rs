@@ -1,9 +1,10 @@
 //! What a long object says, told without reading it: only its own fields and those of what it wraps are looked at, and
 //! everything else is stepped over.
 
-use super::super::answer::{Says, is_under_way, is_waiting_state, says};
+use super::super::answer::{Says, says};
 use super::super::late::first_of;
 use super::super::scan::{BLOCK, block, brackets};
+use super::super::states::{is_under_way, is_waiting_state};
 use super::super::words::listed_name;
 use super::{COUNTS, ENDS, KEEPS, LISTS, MESSAGES, NEXT, WRAPPINGS, WRAPS, is_nothing, names_state};
 

@@ -1,0 +1,207 @@
+//! Statements of SQL: which table they name, what they do, whether they change something.
+
+use super::canonical::named_arguments;
+use super::ends::head;
+use super::words::{hashes_of, listed, same, spaced, words};
+use crate::model::ToolCall;
+use alloc::{format, string::String};
+use serde_json::{Map, Value};
+
+/// Words of a statement that are looked at.
+const WORDS: usize = 256;
+/// What stands before a noun in prose, and is no table: "Update the page", "Select one from each list".
+const DETERMINERS: [&str; 12] = ["a", "all", "an", "any", "each", "every", "my", "our", "that", "the", "this", "your"];
+
+/// What a statement of SQL says behind the comments that it begins with, and behind the beginning of a transaction.
+pub(super) fn uncommented(statement: &str) -> &str {
+    let mut rest = statement;
+    loop {
+        // Hardly a text begins with a comment.
+        if rest.starts_with(|char: char| char.is_ascii_whitespace()) {
+            rest = rest.trim_ascii_start();
+        }
+        let after = if let Some(comment) = rest.strip_prefix("--") {
+            comment.split_once('\n').map_or("", |(_, after)| after)
+        } else if let Some(comment) = rest.strip_prefix("/*") {
+            comment.split_once("*/").map_or("", |(_, after)| after)
+        } else if !may_begin(rest, &BEGINNINGS) {
+            return rest;
+        } else {
+            let near = head(rest, BEGINNING);
+            match near.find(';').and_then(|end| rest.split_at_checked(end)) {
+                Some((first, after)) if listed(&BEGINS, first.trim_end()) => after.trim_start_matches(';'),
+                _ => return rest,
+            }
+        };
+        rest = after;
+    }
+}
+
+/// How a transaction begins, the first letters of that, and bytes up to its end.
+const BEGINS: [&str; 3] = ["begin", "begin transaction", "start transaction"];
+const BEGINNINGS: [[u8; 3]; 2] = [*b"beg", *b"sta"];
+const BEGINNING: usize = 32;
+/// The first letters of a statement that changes something.
+const CHANGES: [[u8; 3]; 11] =
+    [*b"alt", *b"cre", *b"del", *b"do ", *b"dro", *b"gra", *b"ins", *b"rev", *b"tru", *b"upd", *b"wit"];
+
+/// Whether a text begins with one of these, whatever its case.
+fn may_begin(text: &str, starts: &[[u8; 3]]) -> bool {
+    text.as_bytes().first_chunk::<3>().is_some_and(|start| starts.contains(&start.map(|byte| byte | 32)))
+}
+
+/// Verbs that make, change or drop something that a database keeps.
+const DEFINES: [&str; 4] = ["alter", "create", "drop", "truncate"];
+/// What a database keeps beside tables.
+const KEPT: [&str; 14] = [
+    "database",
+    "extension",
+    "function",
+    "index",
+    "policy",
+    "procedure",
+    "role",
+    "schema",
+    "sequence",
+    "table",
+    "trigger",
+    "type",
+    "user",
+    "view",
+];
+/// Words between `create` and what is created.
+const ASIDE: [&str; 9] =
+    ["concurrently", "global", "local", "materialized", "or", "replace", "temp", "temporary", "unique"];
+
+/// Whether a statement of SQL makes, changes or drops something that a database keeps, or says who may use it.
+fn defines(statement: &str) -> bool {
+    let mut words = statement.split_ascii_whitespace().take(WORDS);
+    let Some(first) = words.next() else { return false };
+    if listed(&DEFINES, first) {
+        words.find(|word| !listed(&ASIDE, word)).is_some_and(|kept| listed(&KEPT, kept)) && words.next().is_some()
+    } else if listed(&["grant", "revoke"], first) {
+        words.any(|word| same(word, "on"))
+    } else {
+        same(first, "do") && words.next().is_some_and(|body| body.starts_with('$'))
+    }
+}
+
+/// The first table that a statement of SQL names.
+pub(super) fn table(statement: &str) -> Option<String> {
+    let mut words = uncommented(statement).split_ascii_whitespace().take(WORDS);
+    let first = words.next()?;
+    let mut after = |keyword: &str| words.next().filter(|word| same(word, keyword)).and_then(|_| words.next());
+    let name = match () {
+        () if same(first, "insert") => after("into")?,
+        () if same(first, "delete") => after("from")?,
+        () if listed(&DEFINES, first) => {
+            let name = after("table")?;
+            let aside = |word: &&str| listed(&["exists", "if", "not"], word);
+            if aside(&name) { words.find(|word| !aside(word))? } else { name }
+        }
+        () if same(first, "update") => {
+            let name = words.next()?;
+            // `orders set`, `orders o set`, `orders as o set`.
+            words.take(3).find(|word| same(word, "set"))?;
+            name
+        }
+        () if same(first, "select") || same(first, "with") => loop {
+            let from = words.find(|word| same(word, "from")).and_then(|_| words.next())?;
+            // Of `(SELECT` the table comes later.
+            if !same(from.trim_start_matches('('), "select") {
+                break from;
+            }
+        },
+        () => return None,
+    };
+    let mark = |char: char| !char.is_alphanumeric() && char != '_';
+    let name = name.trim_start_matches(mark).split(['(', ')', ',', ';']).next()?.trim_end_matches(mark).to_lowercase();
+    (!name.is_empty() && !listed(&DETERMINERS, &name)).then(|| format!("table={name}"))
+}
+
+/// Whether an argument is a statement of SQL that changes something, however harmless the name of its tool.
+pub(super) fn changes_table(call: &ToolCall) -> bool {
+    let arguments = named_arguments(call);
+    let mut texts = arguments.into_iter().flat_map(Map::values).filter_map(Value::as_str).map(uncommented);
+    texts.any(|text| {
+        may_begin(text, &CHANGES)
+            && !does(text).is_some_and(|verb| same(verb, "select"))
+            && (table(text).is_some() || defines(text))
+    })
+}
+
+/// What a statement of SQL does: its first word, or, behind a name for what is selected first, the one that changes
+/// something.
+pub(super) fn does(statement: &str) -> Option<&str> {
+    let mut words = uncommented(statement).split_ascii_whitespace().take(WORDS);
+    let first = words.next()?;
+    if !same(first, "with") {
+        return Some(first);
+    }
+    let mut before = first;
+    let changes = words.find(|word| {
+        // What is selected for an update is only locked.
+        let locked = same(core::mem::replace(&mut before, word), "for");
+        !locked && listed(&["delete", "insert", "update"], word.trim_start_matches('('))
+    });
+    Some(changes.map_or("select", |word| word.trim_start_matches('(')))
+}
+
+/// Bytes of a statement that is looked through.
+const STATEMENT: usize = 4 * 1024;
+
+/// How many a statement of SQL is to change at most (`LIMIT 5000`); 0 where it does not say so.
+pub(crate) fn limit(call: &ToolCall) -> u32 {
+    let Some(arguments) = named_arguments(call) else { return 0 };
+    let texts = arguments.values().filter_map(Value::as_str);
+    let told = |text: &str| {
+        let mut words = text.split(|char: char| !char.is_ascii_alphanumeric()).skip_while(|word| !same(word, "limit"));
+        words.nth(1).and_then(|number| number.parse().ok())
+    };
+    let changes = |text: &&str| {
+        // Hardly a text begins as one of those, or as what gives a name to what is selected first.
+        let begins =
+            text.bytes().find(|byte| !byte.is_ascii_whitespace()).is_some_and(|first| b"duw".contains(&(first | 32)));
+        begins && text.len() <= STATEMENT && does(text).is_some_and(|verb| listed(&["delete", "update"], verb))
+    };
+    texts.filter(changes).find_map(told).unwrap_or(0)
+}
+
+/// Statements that show how a database stands, as they are written.
+const SHOWS: [&str; 4] = ["DESC", "DESCRIBE", "PRAGMA", "SHOW"];
+/// Ways to explain a statement.
+const PLAN: [&str; 6] = ["analyse", "analyze", "buffers", "costs", "query", "verbose"];
+
+/// Whether a text is a statement that asks for what is in a database.
+pub(super) fn is_query(text: &str) -> bool {
+    let [r#as, from, select] = const { hashes_of(["as", "from", "select"]) };
+    let text = uncommented(text);
+    let mut words = words(text);
+    let mut says = |keyword: u32| words.any(|word| word.hash == keyword);
+    match spaced(text).next() {
+        Some(first) if same(first, "select") => says(from),
+        // A name for what is selected first.
+        Some(first) if same(first, "with") => says(r#as) && says(select) && says(from),
+        // `Explain how …` asks a question.
+        Some(first) if same(first, "explain") => {
+            let plan = |word: &str| listed(&PLAN, word.trim_matches(['(', ')', ',']));
+            spaced(text).nth(1).is_some_and(plan) || says(select) && says(from)
+        }
+        // `Show me how …` asks as well.
+        Some(first) => SHOWS.contains(&first),
+        None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::words::assert_sorted;
+    use super::*;
+
+    #[test]
+    fn lists_are_sorted() {
+        for list in [&BEGINS[..], &DEFINES, &DETERMINERS, &KEPT, &ASIDE, &PLAN] {
+            assert_sorted(list);
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! What an answer about the state of something tells: whether that is under way, may still change, or is over.
+
+use super::lines::trimmed;
+use super::words::{is_in, listed, listed_name, name_words, same, same_end};
+
+/// Values of a status field that tell of something that is still going on, beside those that name what is being done
+/// ([`is_under_way`]).
+const WAITING_STATES: [&str; 8] =
+    ["accepted", "enqueued", "inprogress", "intransit", "notready", "queued", "scheduled", "submitted"];
+/// Words that look like something that is being done and are none, or nothing that ends by itself.
+const NOT_UNDER_WAY: [&str; 18] = [
+    "anything",
+    "conflicting",
+    "crashing",
+    "erroring",
+    "everything",
+    "existing",
+    "failing",
+    "flapping",
+    "following",
+    "hanging",
+    "incoming",
+    "listening",
+    "missing",
+    "morning",
+    "nothing",
+    "outstanding",
+    "something",
+    "warning",
+];
+/// Words before a waiting word that turn it round: nothing pending, done waiting, the processing of data.
+pub(super) const ENDED: [&str; 13] =
+    ["0", "after", "completed", "done", "finished", "isn't", "no", "non", "not", "nothing", "the", "without", "zero"];
+/// The shortest word that names what is being done, `loading`, and the most words and bytes of a state.
+const UNDER_WAY: usize = 7;
+const STATE_WORDS: usize = 4;
+const STATE: usize = 40;
+
+/// Whether the value of a status field tells that something is still going on.
+pub(super) fn is_waiting_state(value: &str) -> bool {
+    listed_name(&WAITING_STATES, value) || is_under_way(value)
+}
+
+/// Whether a few words are a state in which something is being done: `Starting...`, `CREATE_IN_PROGRESS`,
+/// `still warming up`.
+pub(super) fn is_under_way(text: &str) -> bool {
+    if text.len() > STATE {
+        return false;
+    }
+    let words = || text.split([' ', '_', '-']).map(|word| word.trim_matches(['.', '…', '"', '\'']));
+    let plain = || words().all(|word| word.bytes().all(|byte| byte.is_ascii_alphabetic()));
+    let goes_on = |word: &str| word.len() >= UNDER_WAY && same_end(word, "ing") && !listed(&NOT_UNDER_WAY, word);
+    // `JOB_STATE_RUNNING`
+    let constant = text.contains('_') && !text.bytes().any(|byte| byte.is_ascii_lowercase());
+    let last = || words().next_back().filter(|_| constant);
+    // `still warming up`, `Starting server`.
+    let begins = || words().find(|word| !listed(&["currently", "is", "now", "still"], word));
+    let progress = || words().any(|word| same(word, "in")) && words().any(|word| same(word, "progress"));
+    words().count() <= STATE_WORDS
+        && (begins().is_some_and(goes_on) || last().is_some_and(goes_on) || progress())
+        && plain()
+        && !words().any(|word| listed(&ENDED, word))
+}
+
+/// Words of a state that nothing follows by itself.
+const FINAL: &str = "aborted backoff blocked broken canceled cancelled closed complete completed crashed declined denied disabled done down \
+    ended error evicted exited expired failed failure fault faulty finished invalid killed missing offline oomkilled \
+    paused rejected required requires restarting stopped stuck succeeded success suspended terminated unauthorized \
+    unavailable unknown unreachable";
+/// Such as tell that something is wrong with what was ordered: nothing comes of it, whatever else goes on.
+const HOPELESS: &str = "badconstraints crashloopbackoff createcontainerconfigerror dependencyneversatisfied errimagepull imagepullbackoff invalidimagename";
+/// Words of a state that something follows by itself, also where another part is over; not where there are none.
+const GOES_ON: &str = "enqueued inprogress pending progress queued running";
+const NONE: &str = "0 no none not";
+/// Last words of fields of JSON that tell a state.
+const STATES: &str = "condition conclusion detail details error event exit hint info message msg note outcome phase reason result stage \
+    state states status text verdict";
+/// Bytes of an answer that tells a state, at most.
+const STATE_ANSWER: usize = 1200;
+
+/// Whether an answer tells that a part of what is searched by halves was taken out.
+pub(crate) fn narrows(answer: &str) -> bool {
+    ["Bisecting: ", "Testing changeset "].iter().any(|said| answer.starts_with(said))
+}
+
+/// Whether an answer about the state of something tells that nothing will come of it.
+pub(crate) fn is_hopeless(answer: &str) -> bool {
+    answer.len() <= STATE_ANSWER && words_on(answer).any(|(word, _)| is_in(HOPELESS, word))
+}
+
+/// Whether an answer about the state of something leaves open whether it changes by itself, or tells that it does not;
+/// neither where it is too long to tell.
+pub(crate) fn may_change(answer: &str) -> Option<bool> {
+    if answer.len() > STATE_ANSWER {
+        return None;
+    }
+    if is_hopeless(answer) {
+        return Some(false);
+    }
+    // In objects names say nothing, nor do values but of what is called a state or said in words.
+    let start = trimmed(answer);
+    let objects = start.starts_with(['{', '[']) && start.contains(['"', '\'']);
+    let (mut before, mut told, mut over) = ("", !start.starts_with('{') || !objects, false);
+    // `"status": "success"` beside what was asked for tells of the request.
+    let (mut served, mut data) = (false, false);
+    for (word, behind) in words_on(answer) {
+        let value = value_in(behind);
+        let is = |said: &str| value.is_some_and(|value| begins_with(value, said));
+        // `"running": false`
+        if is_in(GOES_ON, word) && !is_in(NONE, before) && !["0", "false", "no", "null"].into_iter().any(is) {
+            return Some(true);
+        }
+        if objects && value.is_some() && behind.starts_with(['"', '\'']) {
+            told = name_words(word).last().is_some_and(|last| is_in(STATES, last));
+            // `"completed": true`
+            over |= is_in(FINAL, word) && is("true");
+            data |= word == "data";
+        } else if told && before == "status" && word == "success" {
+            served = true;
+        } else {
+            over |= told && is_in(FINAL, word);
+        }
+        before = word;
+    }
+    Some(!(over || served && !data))
+}
+
+/// The words of letters and digits in an answer, each with what stands behind it.
+fn words_on(answer: &str) -> impl Iterator<Item = (&str, &str)> {
+    let mut rest = answer;
+    core::iter::from_fn(move || {
+        let from = rest.bytes().position(|byte| byte.is_ascii_alphanumeric())?;
+        let on = rest.get(from..)?;
+        let length = on.bytes().take_while(u8::is_ascii_alphanumeric).count();
+        let (word, behind) = on.split_at_checked(length)?;
+        rest = behind;
+        Some((word, behind))
+    })
+}
+
+/// What stands in a field, behind its name.
+fn value_in(behind: &str) -> Option<&str> {
+    let closed = behind.trim_start_matches(['"', '\'']).trim_start();
+    let value = closed.strip_prefix([':', '='])?;
+    Some(value.trim_start().trim_start_matches(['"', '\'']))
+}
+
+/// Whether a value begins with a word, or with a number, and that is all of it.
+fn begins_with(value: &str, word: &str) -> bool {
+    let goes_on = |char: char| char.is_ascii_alphanumeric() || matches!(char, '.' | '-');
+    value.strip_prefix(word).is_some_and(|rest| !rest.starts_with(goes_on))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_sorted() {
+        super::super::words::assert_sorted(&WAITING_STATES);
+        super::super::words::assert_sorted(&NOT_UNDER_WAY);
+        super::super::words::assert_sorted(&ENDED);
+    }
+
+    #[test]
+    fn states_that_may_change() {
+        for answer in ["jan | success\nfeb | running", "{\"running\":true,\"lastExit\":\"failed\"}"] {
+            assert_eq!(may_change(answer), Some(true), "{answer}");
+        }
+        for answer in
+            ["{\"dir\":\"down\",\"door\":\"closed\",\"floor\":4}", "{\"completed\":false,\"failed\":0,\"failures\":[]}"]
+        {
+            assert_eq!(may_change(answer), Some(true), "{answer}");
+        }
+        for answer in [
+            "a-1 Running\na-2 ImagePullBackOff",
+            "{\"jobStatus\":\"FAILED\"}",
+            "{\"status\":{\"phase\":\"Succeeded\"}}",
+            "{\"Running\":false,\"Status\":\"stopped\"}",
+            "running: 0, failed: 3",
+            "0 running, 3 failed",
+        ] {
+            assert_eq!(may_change(answer), Some(false), "{answer}");
+        }
+        for answer in ["players 3 of 4", "{\"turn\":\"black\"}", "", "Driver: on the way"] {
+            assert_eq!(may_change(answer), Some(true), "{answer}");
+        }
+        for answer in
+            ["job 7: failed", "CrashLoopBackOff", "{\"state\":\"FAILED\"}", "needs a signature, which is required"]
+        {
+            assert_eq!(may_change(answer), Some(false), "{answer}");
+        }
+        // A request that was served says nothing about what it asks for.
+        let served = |more: &str| may_change(&["{\"status\":\"success\"", more, "}"].concat());
+        assert_eq!(served(r#","data":{"flow":["4.1"]}"#), Some(true));
+        for more in ["", r#","job":7"#, r#","data":{"state":"failed"}"#, r#","data":{"done":true}"#] {
+            assert_eq!(served(more), Some(false), "{more}");
+        }
+        assert_eq!(may_change(&"word ".repeat(300)), None);
+    }
+}
