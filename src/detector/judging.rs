@@ -432,7 +432,8 @@ impl<'a> Judging<'a> {
         // An edit that found nothing to edit has failed, whatever its outcome, and so has a command line that comes to
         // a program's complaint and nothing else.
         let edits = call.as_ref().is_some_and(|call| call.edit != Edit::No);
-        let complains = || result.exit_code.is_none() && text::only_complains(&result.output) && text::is_shell(name);
+        let kind = call.as_ref().map_or(0, |call| call.kind);
+        let complains = || result.exit_code.is_none() && text::only_complains(&result.output, tool, kind);
         let misses = !facts.failed && (facts.negative && edits || complains());
         let missed =
             misses.then(|| ToolResult { outcome: Outcome::Error, ..text::with_output(result, result.output.clone()) });

@@ -108,7 +108,9 @@ impl Rule for ContinuationLoop {
         }
         let speaker = mark(cx.agent);
         let Some(prompted) = state.prompted.take() else {
-            state.others = state.others.saturating_add((speaker != state.speaker).into());
+            if state.answers > 0 && speaker != state.speaker {
+                state.others = state.others.saturating_add(1);
+            }
             if state.others > OTHERS {
                 state.start_over(state.told);
             }

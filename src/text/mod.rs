@@ -88,7 +88,7 @@ pub(crate) use lines::trimmed;
 pub(crate) use mask::{Span, Strength, normalise};
 pub(crate) use money::{cost_of, millionths};
 pub(crate) use mutation::{Edit, edit, kind, kind_of, mutates, quiet};
-pub(crate) use named::{Named, is_shell, keeps_notes};
+pub(crate) use named::{Named, keeps_notes};
 pub(crate) use nature::{Nature, mistake, nature, told, transient, waited};
 pub(crate) use nearest::nearest;
 pub(crate) use novelty::{BLOCK_WORDS, Novelty};

@@ -341,7 +341,7 @@ fn hands_over(tool: &str) -> bool {
 }
 
 /// Whether a tool of this name runs command lines.
-pub(crate) fn is_shell(tool: &str) -> bool {
+fn is_shell(tool: &str) -> bool {
     listed(&["exec", "execute", "run"], tool) || any_listed(&SHELLS, tool)
 }
 

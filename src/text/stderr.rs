@@ -1,7 +1,10 @@
 //! What programs of command lines write where something is wrong, `program: message`: many harnesses hand on neither
 //! the exit code nor which stream it was.
 
+use super::digest::{Key, key};
 use super::lines::{Lines, trimmed};
+use super::mutation::kind_of;
+use super::programs::is_shell;
 
 /// Bytes of an answer that is nothing but that, at most, and of a program's name.
 const LONGEST: usize = 400;
@@ -39,13 +42,18 @@ const MESSAGES: [&str; 27] = [
 /// What lines behind a message begin with.
 const BEHIND: [&str; 4] = ["Try '", "Try `", "Usage:", "usage:"];
 
-/// Whether an answer is nothing but the complaint of a program.
-pub(crate) fn only_complains(output: &str) -> bool {
+/// Whether an answer is nothing but the complaint of the program that a call of this kind has run, or of its shell.
+pub(crate) fn only_complains(output: &str, tool: Key, kind: u32) -> bool {
+    complainer(output).is_some_and(|name| is_shell(name) || kind == kind_of(tool, key("program", name.as_bytes())))
+}
+
+/// The program that complains, where an answer is nothing but a complaint.
+fn complainer(output: &str) -> Option<&str> {
     if output.len() > LONGEST {
-        return false;
+        return None;
     }
     let mut lines = Lines(output).map(trimmed).filter(|line| !line.is_empty());
-    let Some((program, message)) = lines.next().and_then(|line| line.split_once(": ")) else { return false };
+    let (program, message) = lines.next()?.split_once(": ")?;
     let name = program.strip_prefix("/usr").unwrap_or(program);
     let name = name.strip_prefix("/bin/").unwrap_or(name);
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'_' | b'+');
@@ -57,12 +65,13 @@ pub(crate) fn only_complains(output: &str) -> bool {
     };
     // A value is no message.
     let says = message.contains(' ');
-    is_program && says && MESSAGES.iter().any(|known| message.contains(known)) && lines.all(goes_on)
+    let complains = is_program && says && MESSAGES.iter().any(|known| message.contains(known)) && lines.all(goes_on);
+    complains.then_some(name)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::only_complains;
+    use super::complainer;
 
     #[test]
     fn complaints_of_programs() {
@@ -74,7 +83,7 @@ mod tests {
             "find: paths must precede expression: `*.log'",
             "sort: invalid option -- 'q'\nTry 'sort --help' for more information.",
         ] {
-            assert!(only_complains(output), "{output}");
+            assert!(complainer(output).is_some(), "{output}");
         }
         for output in [
             "",
@@ -85,7 +94,7 @@ mod tests {
             "status: unknown\nsince: monday",
             "Error: cannot find berth",
         ] {
-            assert!(!only_complains(output), "{output}");
+            assert!(complainer(output).is_none(), "{output}");
         }
     }
 }
