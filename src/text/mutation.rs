@@ -8,7 +8,7 @@ use super::canonical::named_arguments;
 use super::digest::{Key, combine, key, mark};
 use super::named::Named;
 use super::outcome::Empty;
-use super::programs::{is_shell, leading, line_mutates, line_writes, script_mutates};
+use super::programs::{is_shell, leading, line_filters, line_mutates, line_writes, script_mutates};
 use super::request::Asks;
 use super::sql::changes_table;
 use super::waits::{asks_health, shows_state};
@@ -48,7 +48,8 @@ pub(crate) fn quiet(call: &ToolCall, named: &Named, mutates: bool, asks: Asks) -
         Empty::List
     } else if named.shell {
         // A search that prints nothing has found nothing.
-        if asks == Asks::Search { Empty::Nothing } else { Empty::Blank }
+        let finds = || command(call, named).is_some_and(|line| line_filters(&line));
+        if asks == Asks::Search || finds() { Empty::Nothing } else { Empty::Blank }
     } else if matches!(asks, Asks::Nothing | Asks::View | Asks::Gesture) && (named.checks || !looks()) {
         Empty::Null
     } else {

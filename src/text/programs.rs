@@ -231,6 +231,34 @@ pub(super) fn line_searches(line: &str) -> bool {
     }
 }
 
+/// Programs that print a part of what they read or are given, and those that only print.
+const FILTERS: [&str; 13] =
+    ["awk", "cut", "egrep", "fgrep", "grep", "head", "jq", "rg", "sed", "sort", "tail", "tr", "uniq"];
+const PRINTERS: [&str; 8] = ["cat", "compgen", "echo", "find", "ls", "printf", "seq", "strings"];
+
+/// Whether a shell command line prints something and filters it, and does nothing else: where nothing is left, nothing
+/// was found.
+pub(super) fn line_filters(line: &str) -> bool {
+    let (mut command, mut stages, mut filters) = (Beginning::default(), 0, false);
+    for token in Lexer::new(line).chain([Token::End]) {
+        match token {
+            Token::Word(word) => command.push(word),
+            Token::Write(_) | Token::Here(_) => return false,
+            Token::End => {
+                if let Some((name, _)) = command.program() {
+                    filters = listed(&FILTERS, name);
+                    if !filters && !listed(&PRINTERS, name) {
+                        return false;
+                    }
+                    stages += 1;
+                }
+                command.count = 0;
+            }
+        }
+    }
+    filters && stages > 1
+}
+
 /// Commands that prepare for the one a line is about.
 pub(super) const PREPARE: [&str; 8] = [".", "cd", "echo", "export", "pushd", "set", "sleep", "source"];
 
@@ -502,6 +530,8 @@ mod tests {
             &SHELL_PROGRAMS,
             &SCRIPT_PROGRAMS,
             &SEARCHERS,
+            &FILTERS,
+            &PRINTERS,
         ] {
             assert_sorted(list);
         }
