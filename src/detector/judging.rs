@@ -446,7 +446,9 @@ impl<'a> Judging<'a> {
         self.step(tool, call, facts, result);
     }
 
-    /// Enters a call with its outcome into the run, and shows it to the rules.
+    /// Enters a call with its outcome into the run, and shows it to the rules. Asked for in one place, where what it is
+    /// given would be moved as a whole.
+    #[inline(always)]
     fn step(&mut self, tool: Key, call: Option<Call>, facts: OutcomeFacts, result: &ToolResult) {
         let at = self.context.at;
         let agent = call.as_ref().map_or_else(|| agent_of(self.context), |call| call.agent);
