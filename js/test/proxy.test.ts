@@ -103,10 +103,8 @@ test("wrong usage is 2, a port that is taken 1", async () => {
     [["--upstream", "api.openai.com"], /expected an address that begins with https/],
     [["--upstream", "https://a.test", "--port", "99999"], /expected 0 to 65535/],
     [["--upstream", "https://a.test", "--obsrve"], /unknown option --obsrve, did you mean --observe/],
-    [
-      ["--upstream", "https://a.test", "--prompts", "robot"],
-      /--prompts robot: expected one of human, host; did you mean host\?/,
-    ],
+    [["--upstream", "https://a.test", "--prompts", "robot"], /--prompts robot: expected one of human, host$/m],
+    [["--upstream", "https://a.test", "--prompts", "hots"], /--prompts hots: .*, host; did you mean host\?/],
     [["--upstream", "https://a.test", "--max-body", "x"], /expected 0 to 512/],
     [["--upstream", "https://a.test", "more"], /expected options only/],
   ] as const) {

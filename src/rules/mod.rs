@@ -1,7 +1,7 @@
-//! One loop, one file, one trait.
+//! One loop, one rule: a file with the trait [`Rule`], or a row of a family that has it.
 //!
 //! A rule sees [`Fact`]s, keeps its own bounded state and answers with a [`Signal`] once its evidence reaches the
-//! lowest rung of its ladder. It knows neither levels nor verdicts: `policy` turns signals into those. To add a
+//! lowest rung of its ladder. It knows no verdicts: `policy` turns signals into those. To add a
 //! rule, write its file and add one line to the [`registry!`] below.
 
 mod continuation_loop;
