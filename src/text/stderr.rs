@@ -57,15 +57,16 @@ fn complainer(output: &str) -> Option<&str> {
     let name = program.strip_prefix("/usr").unwrap_or(program);
     let name = name.strip_prefix("/bin/").unwrap_or(name);
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'_' | b'+');
-    let is_program = !name.is_empty() && name.len() <= NAME && name.bytes().all(plain);
+    // A value is no message.
+    if name.is_empty() || name.len() > NAME || !name.bytes().all(plain) || !message.contains(' ') {
+        return None;
+    }
     let message = message.to_ascii_lowercase();
     let goes_on = |line: &str| {
         BEHIND.iter().any(|begin| line.starts_with(begin))
             || line.strip_prefix(program).is_some_and(|rest| rest.starts_with(':'))
     };
-    // A value is no message.
-    let says = message.contains(' ');
-    let complains = is_program && says && MESSAGES.iter().any(|known| message.contains(known)) && lines.all(goes_on);
+    let complains = MESSAGES.iter().any(|known| message.contains(known)) && lines.all(goes_on);
     complains.then_some(name)
 }
 
