@@ -12,7 +12,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 const MAGIC: &[u8; 4] = b"LWSN";
 /// Raised when the payload's layout changes.
-const FORMAT: u8 = 29;
+const FORMAT: u8 = 30;
 /// Bytes that most snapshots do not exceed.
 const TYPICAL: usize = 8 * 1024;
 const CHECKSUM: usize = 8;

@@ -3,10 +3,10 @@
 //! Only short texts are believed, and of longer ones the ends: a file that contains the word `pending` waits for
 //! nothing.
 
-use super::ends::clip_to;
+use super::ends::{clip_to, head};
 use super::lines::{Lines, trimmed};
 use super::scan::{BLOCK, any, parts};
-use super::states::{ENDED, is_under_way};
+use super::states::{ENDED, is_under_way, is_waiting_state};
 use super::words::{Lexicon, any_listed, listed, same, same_end, same_start};
 
 /// What an answer says.
@@ -340,6 +340,9 @@ fn troubling(label: &str) -> bool {
     any_listed(&TROUBLES, label)
 }
 
+/// Bytes of a text in tags in which a status is looked for.
+const TAGGED: usize = 240;
+
 /// Words for nothing, and all of what programs print for an empty value.
 const NOTHING: [&str; 6] = ["empty", "nil", "none", "nothing", "null", "undefined"];
 const EMPTY_VALUES: [&str; 13] =
@@ -371,6 +374,9 @@ pub(super) fn says(text: &str) -> Says {
         scan(head, &END_STARTS, &mut says);
         scan(tail, &END_STARTS, &mut says);
     }
+    if tells_running(text) {
+        (says.waiting, says.certainly_waiting) = (true, true);
+    }
     if text.len() > SHORT_ANSWER {
         return Says { negative: false, ..says };
     }
@@ -382,6 +388,20 @@ pub(super) fn says(text: &str) -> Says {
     }
     says.negative |= listed(&NOTHING, whole);
     says
+}
+
+/// Whether a text in tags tells at its beginning that what it is about goes on: `<status>running</status>`, above all
+/// that it has printed so far.
+fn tells_running(text: &str) -> bool {
+    let mut rest = if text.starts_with('<') { head(text, TAGGED) } else { "" };
+    while let Some((_, value)) = rest.split_once("status>") {
+        let (state, after) = value.split_once('<').unwrap_or_default();
+        if is_waiting_state(state) {
+            return true;
+        }
+        rest = after;
+    }
+    false
 }
 
 /// The words that begin a phrase.
@@ -828,6 +848,15 @@ mod tests {
         ] {
             assert!(!nothing_in(text), "{text}");
         }
+    }
+
+    #[test]
+    fn a_status_in_a_tag() {
+        let log = |status: &str| alloc::format!("<status>{status}</status> <stdout> {} </stdout>", "row ".repeat(900));
+        assert!(says(&log("running")).waiting && says(&log("running")).certainly_waiting);
+        assert!(says("<task_id>b4</task_id> <status>in_progress</status> <output> 12").waiting);
+        assert!(!says(&log("completed")).waiting && !says(&log("failed")).waiting);
+        assert!(!says("<note> the status> running").waiting && !says("<status>").waiting);
     }
 
     #[test]

@@ -24,6 +24,11 @@ const GROWS: u32 = 10;
 const LINE: usize = 800;
 /// Characters of the first sentence, which tells what was done.
 const ACT: usize = 200;
+/// Lines from which a result shows a view, bytes of it that are compared, and groups of eight that two looks at one
+/// view have in common at least.
+const VIEW: usize = 8;
+const VIEWED: usize = 8 * 1024;
+const SHARED: u32 = 6;
 /// Hexadecimal digits in a row that name a session.
 const SESSION: usize = 12;
 
@@ -38,8 +43,10 @@ pub(crate) struct State {
     figures: Vec<(u32, u32)>,
     /// Bytes of the result.
     length: u32,
+    /// A sketch of its lines: the least byte of a hash in each of eight groups; 0 for fewer than [`VIEW`] lines.
+    lines: u64,
 }
-codec!(struct State { place, act, figures, length });
+codec!(struct State { place, act, figures, length, lines });
 
 /// What an action did, beside an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,15 +64,19 @@ impl State {
     pub(crate) fn of(output: &str) -> Self {
         let length = u32::try_from(output.len()).unwrap_or(u32::MAX);
         let figured = if output.len() > SHORT { FIGURED } else { LINES };
+        let whole = output;
         let output = head(output, HEAD);
         let lines = output.lines().map(str::trim).filter(|line| !line.is_empty()).take(LINES);
-        let mut state = Self { length, ..Self::default() };
+        let mut state = Self { length, lines: sketch(whole), ..Self::default() };
+        let mut told = false;
         for (index, line) in lines.enumerate() {
             let line = head(line, LINE);
-            if index == 0 {
+            if !told && !frames(line) {
+                told = true;
                 // Data tells no deed.
-                let end = if line.starts_with(['{', '[']) { 0 } else { line.find(". ").unwrap_or(line.len()) };
-                state.act = hash(line.chars().take(ACT.min(end)).filter(|char| !char.is_whitespace()));
+                let data = line.starts_with(['{', '[']);
+                let sentence = if data { "" } else { line.split_once(". ").map_or(line, |(first, _)| first) };
+                state.act = hash(sentence.chars().take(ACT).filter(|char| !char.is_whitespace()));
             }
             let before = state.place;
             state.read(line, index < figured);
@@ -156,14 +167,44 @@ impl State {
             }
             shared += 1;
         }
+        // A page that was scrolled has the same address and other lines.
+        if self.place != 0 && shared == 0 && self.shows_more(before) {
+            return Moved::Yes;
+        }
         // Where nothing comes back there is no state; one that comes back among many that do not is chance.
         let fewer = self.figures.len().min(before.figures.len());
         if self.place != 0 || shared * 2 > fewer { Moved::No } else { Moved::Unknown }
     }
 
+    /// Whether both are views, and a good part of the lines of one is not in the other.
+    fn shows_more(&self, before: &Self) -> bool {
+        let shared = self.lines.to_le_bytes().iter().zip(before.lines.to_le_bytes()).filter(|&(&a, b)| a == b).count();
+        self.lines != 0 && before.lines != 0 && u32::try_from(shared).unwrap_or(0) < SHARED
+    }
+
     pub(crate) fn fits(&self) -> bool {
         self.figures.len() <= FIGURES
     }
+}
+
+/// Whether a line only frames what follows, so that it names no action: a Markdown heading or a code fence.
+fn frames(line: &str) -> bool {
+    line.starts_with("```") || line.trim_start_matches('#').starts_with(' ') && line.starts_with('#')
+}
+
+/// [`State::lines`] of a result. Blanks around a line and its digits are left out: elements are numbered anew.
+fn sketch(output: &str) -> u64 {
+    let mut groups = [u8::MAX; 8];
+    let mut count = 0;
+    for line in head(output, VIEWED).lines().map(str::trim).filter(|line| !line.is_empty()) {
+        count += 1;
+        let line = hash(line.chars().filter(|char| !char.is_ascii_digit()));
+        let [group, byte, ..] = line.wrapping_mul(0x9e37_79b1).to_be_bytes();
+        if let Some(least) = groups.get_mut(usize::from(group & 7)) {
+            *least = byte.min(*least);
+        }
+    }
+    if count < VIEW { 0 } else { u64::from_le_bytes(groups) }
 }
 
 /// Bytes of a short quotation or a title in brackets that a text begins with.
@@ -218,6 +259,26 @@ mod tests {
         assert_eq!(moved(&stands("at the bottom"), &top), Moved::Yes);
         assert_eq!(moved(&top, &top), Moved::No);
         assert_eq!(moved(&down, &down), Moved::No);
+    }
+
+    #[test]
+    fn a_page_that_is_scrolled() {
+        let names = ["ash", "birch", "cedar", "elm", "fir", "holly", "larch", "oak", "pine", "rowan", "willow", "yew"];
+        let page = |from: usize, advert: &str| {
+            let rows: alloc::vec::Vec<_> =
+                (from..from + 6).map(|n| alloc::format!("[{n}] {}", names[n % 12])).collect();
+            alloc::format!("Scrolled.\nAddress: https://a.example/b\nTabs:\n{advert}\n{}\nend", rows.join("\n"))
+        };
+        assert_eq!(moved(&page(6, "kayaks"), &page(0, "kayaks")), Moved::Yes);
+        assert_eq!(moved(&page(0, "bees"), &page(0, "kayaks")), Moved::No);
+        assert_eq!(moved(&page(0, "kayaks").replace("[0] ", "[9] "), &page(0, "kayaks")), Moved::No);
+    }
+
+    #[test]
+    fn what_was_done_stands_below_headings() {
+        let ran = |what: &str| alloc::format!("### Code\n```js\n// Click {what}\n```\n- URL: https://a.example/b");
+        assert_ne!(State::of(&ran("Friday")).act, State::of(&ran("Saturday")).act);
+        assert_eq!(State::of(&ran("Friday")).act, State::of("// Click Friday. And more").act);
     }
 
     #[test]
