@@ -157,10 +157,10 @@ pub struct ToolConfig {
     /// Rule settings for this tool, keyed by rule id.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub rules: BTreeMap<String, RuleConfig>,
-    /// Top-level argument fields to ignore when calls are compared. Excludes `identityArgs`.
+    /// Top-level argument fields to ignore when calls are compared. Mutually exclusive with `identityArgs`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ignore_args: Vec<String>,
-    /// The only top-level argument fields to compare. Excludes `ignoreArgs`.
+    /// The only top-level argument fields to compare. Mutually exclusive with `ignoreArgs`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub identity_args: Vec<String>,
     /// Whether the tool is meant to be polled. If so, `repeated-call`, `blind-repeat`, `unanswered-call` and `cycle`

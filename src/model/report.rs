@@ -65,7 +65,7 @@ pub struct RuleInfo {
     pub most: u32,
 }
 
-/// Where one rule stands.
+/// The current state of a rule.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -98,7 +98,7 @@ pub enum NoNext {
     ByTool,
 }
 
-/// What is left of the configured budgets.
+/// The remaining part of the configured budgets; absent where no budget is set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -111,7 +111,7 @@ pub struct BudgetsLeft {
     pub runtime_ms: Option<u64>,
 }
 
-/// Where a node of the workflow stands.
+/// The current state of a node of the workflow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -126,7 +126,7 @@ pub struct NodeStanding {
     pub runtime_ms_left: Option<u64>,
 }
 
-/// Where the attempts at one task stand.
+/// The attempts at one task so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -138,7 +138,7 @@ pub struct AttemptStanding {
     pub last_attempt: Option<i64>,
 }
 
-/// Where one task stands in its workflow.
+/// The phases of one task so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -150,7 +150,7 @@ pub struct PhaseStanding {
     pub visits: BTreeMap<String, u32>,
 }
 
-/// Where a cycle of the workflow stands.
+/// The current state of a cycle of the workflow.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -186,7 +186,7 @@ pub struct CycleStatus {
     pub output_hashes: Vec<String>,
 }
 
-/// Where a scope stands.
+/// The current status of a scope.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -220,7 +220,7 @@ pub struct Status {
     /// whole run if the scope names none. Remaining budgets are those of the whole run.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub nodes: BTreeMap<String, NodeStanding>,
-    /// What is left of the budgets.
+    /// The remaining budgets of the run.
     pub budgets_left: BudgetsLeft,
     /// Loops counted for the scope's task, where a subtask counts with its parent; without a task, the highest count of
     /// any task.
