@@ -1,5 +1,5 @@
-//! The library, natively, with every rule as it is by default. One JSON object a line; `cargo xtask bench` makes a table
-//! of it. An argument measures only the rows whose name holds it.
+//! Measures the library natively, with the default configuration. Prints one JSON object per line, from which `cargo
+//! xtask bench` makes a table. An argument selects the rows whose names contain it.
 
 #[path = "../tests/support/adversary.rs"]
 mod adversary;
@@ -36,7 +36,7 @@ fn main() -> Result<(), Error> {
     reports("a full run", adversary::Run::Full)
 }
 
-/// What one turn of healthy work costs, and looking ahead at its call.
+/// One turn of healthy work, and a `check` of its call.
 fn pairs(kind: Kind, label: &str, output: usize, turns: usize) -> Result<(), Error> {
     let rest = format!("{}, {label}", kind.name());
     let name = |what: &str| format!("native: {what}, {rest}");
@@ -68,7 +68,7 @@ fn pairs(kind: Kind, label: &str, output: usize, turns: usize) -> Result<(), Err
     Ok(())
 }
 
-/// What an event costs must not depend on how many there were.
+/// The cost of an event must not depend on how many came before.
 fn long_runs() -> Result<(), Error> {
     let mut detector = json::detector("")?;
     let mut kinds = typed(&healthy(Kind::Prose, 0, 400, 1024));
@@ -90,7 +90,7 @@ fn long_runs() -> Result<(), Error> {
     keeping("a typical run", &detector)
 }
 
-/// Text that streams, and the same as one message.
+/// Streamed text, and the same text as one message.
 fn streams() -> Result<(), Error> {
     for stream in Stream::ALL {
         let text = stream.text(STREAMED);
@@ -120,7 +120,7 @@ fn streams() -> Result<(), Error> {
     Ok(())
 }
 
-/// A run in which everything happens.
+/// A run with every kind of event.
 fn reports(label: &str, run: adversary::Run) -> Result<(), Error> {
     let rows = ["state", "snapshot", "restore", "check of a call"];
     if !rows.iter().any(|what| wanted(&format!("native: {what}, {label}"))) {
@@ -144,7 +144,7 @@ fn reports(label: &str, run: adversary::Run) -> Result<(), Error> {
     Ok(())
 }
 
-/// What it costs to begin, to keep a detector and to have it back.
+/// Creating, snapshotting and restoring a detector.
 fn keeping(label: &str, detector: &Detector) -> Result<(), Error> {
     let nothing = || ();
     let bytes = detector.snapshot();
@@ -165,7 +165,7 @@ fn keeping(label: &str, detector: &Detector) -> Result<(), Error> {
     Ok(())
 }
 
-/// Records pairs; how many of the events were not simply waved through.
+/// Records pairs and returns the number of events whose verdict was above `continue`.
 fn feed(detector: &mut Detector, pairs: &Pairs) -> usize {
     let events = pairs.iter().flat_map(|(call, result)| [call, result]);
     let noise =

@@ -1,9 +1,9 @@
-//! Bytes of the state: what a snapshot is made of.
+//! The binary encoding of the state, which snapshots consist of.
 //!
-//! Fields in their order, without names or tags; numbers take as many bytes as they need. Whoever reads asks for what
-//! must come next and always gets a value: where the bytes do not hold one, the [`Reader`] is spoilt, gives nothing but
-//! zeros from then on, and what it made is thrown away in the end. So a field is read without a way back, whatever the
-//! bytes are, and all the checking is in one place.
+//! Fields are written in order, without names or tags; numbers have variable length. Reading is infallible: each field
+//! is asked for in turn and always yields a value. If the bytes do not hold one, the [`Reader`] is marked as spoilt and
+//! yields only zeros from then on, and the result is discarded at the end. So no reading code has to handle errors,
+//! whatever the bytes are, and validity is checked in one place.
 
 mod model;
 
@@ -13,17 +13,16 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-/// Items that room is made for before any of them was read.
+/// Items for which room is reserved before any of them has been read.
 const ROOM: usize = 256;
 
-/// What can be written into bytes and read from them.
+/// A type that can be encoded and decoded.
 pub(crate) trait Codec: Sized {
-    /// Bytes of the value itself, at least as many as it takes on any platform: [`Self::heap`] says what it holds
-    /// beside them.
+    /// Bytes of the value itself, at least as many as on any platform, without its heap data ([`Self::heap`]).
     const SIZE: usize;
 
-    /// Bytes on the heap that it holds, as [`Weighed`] counts them: by what is in it and not by what room was made for,
-    /// so that a restored value holds as many, on every platform.
+    /// Bytes of its heap data, as counted by [`Weighed`]: by content rather than capacity, so that a restored value
+    /// counts the same, on every platform.
     #[inline]
     fn heap(&self) -> usize {
         0
@@ -32,10 +31,10 @@ pub(crate) trait Codec: Sized {
     /// Appends the value.
     fn put(&self, to: &mut Vec<u8>);
 
-    /// Takes a value off; any, where there is none.
+    /// Reads a value. Yields an arbitrary one if there is none, and spoils the reader.
     fn take(from: &mut Reader<'_>) -> Self;
 
-    /// Appends items one after the other.
+    /// Appends several items.
     fn put_all<'a>(items: impl Iterator<Item = &'a Self>, to: &mut Vec<u8>)
     where
         Self: 'a,
@@ -45,7 +44,7 @@ pub(crate) trait Codec: Sized {
         }
     }
 
-    /// Takes so many items off.
+    /// Reads `count` items.
     fn take_all(count: usize, from: &mut Reader<'_>) -> Vec<Self> {
         let mut items = Vec::with_capacity(count.min(ROOM));
         while items.len() < count && from.sound {
@@ -55,10 +54,10 @@ pub(crate) trait Codec: Sized {
     }
 }
 
-/// Bytes that one allocation takes beside what was asked for.
+/// Overhead in bytes of one allocation.
 const ALLOCATION: usize = 16;
 
-/// Bytes on the heap of so many items in a row, and of what they hold.
+/// Heap bytes of `count` items in a row, with their own heap data.
 #[inline]
 fn held<'a, T: Codec + 'a>(count: usize, items: impl Iterator<Item = &'a T>) -> usize {
     if count == 0 {
@@ -67,12 +66,12 @@ fn held<'a, T: Codec + 'a>(count: usize, items: impl Iterator<Item = &'a T>) -> 
     items.fold(ALLOCATION + count * T::SIZE, |held, item| held + item.heap())
 }
 
-/// [`Codec::SIZE`] of a field.
+/// [`Codec::SIZE`] of a field, inferred from its accessor.
 pub(crate) const fn size<S, T: Codec>(_: fn(&S) -> &T) -> usize {
     T::SIZE
 }
 
-/// What is changed seldom and looked at often, with what it holds on the heap.
+/// A value that rarely changes, with a cached heap size that is often asked for.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Weighed<T> {
     value: T,
@@ -85,7 +84,7 @@ impl<T: Codec> Weighed<T> {
         Self { value, heap }
     }
 
-    /// The only way to change it.
+    /// Changes the value. This is the only way to do so, to keep the size up to date.
     pub(crate) fn change<R>(&mut self, change: impl FnOnce(&mut T) -> R) -> R {
         let result = change(&mut self.value);
         self.heap = self.value.heap();
@@ -117,38 +116,39 @@ impl<T: Codec> Codec for Weighed<T> {
     }
 }
 
-/// A value's bytes.
+/// Encodes a value.
 pub(crate) fn encode(value: &impl Codec) -> Vec<u8> {
     let mut bytes = Vec::new();
     value.put(&mut bytes);
     bytes
 }
 
-/// The value that the bytes are, and nothing else.
+/// Decodes a value. Returns `None` unless the bytes are exactly one.
 pub(crate) fn decode<T: Codec>(bytes: &[u8]) -> Option<T> {
     let mut from = Reader { rest: bytes, sound: true, raw: 0 };
     let value = T::take(&mut from);
     (from.sound && from.rest.is_empty()).then_some(value)
 }
 
-/// The value that bytes begin with, whose texts are a host's as they are, and what stands behind it.
+/// Decodes the value that the bytes begin with, whose texts may contain control characters. Also returns the remaining
+/// bytes.
 pub(crate) fn first<T: Codec>(bytes: &[u8]) -> Option<(T, &[u8])> {
     let mut from = Reader { rest: bytes, sound: true, raw: 1 };
     let value = T::take(&mut from);
     from.sound.then_some((value, from.rest))
 }
 
-/// What is left to read.
+/// The bytes left to read.
 #[derive(Debug)]
 pub(crate) struct Reader<'a> {
     rest: &'a [u8],
     sound: bool,
-    /// How many of what is being read may hold texts with control characters.
+    /// Nesting depth of [`Self::raw`] types being read, in which texts may contain control characters.
     raw: u8,
 }
 
 impl<'a> Reader<'a> {
-    /// Notes that the bytes do not hold what was asked for.
+    /// Marks the input as invalid.
     #[cold]
     pub(crate) fn spoil(&mut self) {
         self.sound = false;
@@ -164,14 +164,14 @@ impl<'a> Reader<'a> {
         0
     }
 
-    /// A value, and the bytes that it was read from; nothing where they do not hold one.
+    /// A value and the bytes that it was read from; `None` if they are invalid.
     pub(crate) fn with_bytes<T: Codec>(&mut self) -> Option<(T, &'a [u8])> {
         let before = self.rest;
         let value = T::take(self);
         Some((value, before.get(..before.len() - self.rest.len())?)).filter(|_| self.sound)
     }
 
-    /// So many bytes; none where there are fewer.
+    /// The next `count` bytes; empty, with the reader spoilt, if there are fewer.
     pub(crate) fn bytes(&mut self, count: usize) -> &'a [u8] {
         if let Some((bytes, rest)) = self.rest.split_at_checked(count) {
             self.rest = rest;
@@ -181,7 +181,7 @@ impl<'a> Reader<'a> {
         &[]
     }
 
-    /// A number, see [`put_number`].
+    /// A number as written by [`put_number`].
     #[inline(never)]
     pub(crate) fn number(&mut self) -> u64 {
         let Some((first, next)) = self.rest.split_first() else {
@@ -193,7 +193,7 @@ impl<'a> Reader<'a> {
             return (*first).into();
         }
         let more = first.leading_ones();
-        // Of two to eight bytes the first ones hold all of it; of nine the first holds nothing.
+        // A number of two to eight bytes fits the first word; in one of nine, the first byte holds none of it.
         let word = if more < 8 { self.rest } else { next }.first_chunk();
         match (word, next.get(more as usize..)) {
             (Some(word), Some(rest)) => {
@@ -201,7 +201,7 @@ impl<'a> Reader<'a> {
                 let word = u64::from_be_bytes(*word);
                 if more < 8 { word >> (56 - 8 * more) & u64::MAX >> (57 - 7 * more) } else { word }
             }
-            // At the very end.
+            // Fewer than eight bytes are left.
             _ => {
                 let high = u64::from(first & 0x7f_u8.checked_shr(more).unwrap_or(0));
                 self.rest = next;
@@ -210,8 +210,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What is read up to the matching [`Self::plain`] may hold a host's texts as they are; what was made printable may
-    /// not hold control characters, since it is shown without another look.
+    /// If `raw`, texts read up to the matching [`Self::plain`] may be a host's own. All other texts have been made
+    /// printable and may not contain control characters, because they are shown without further checks.
     #[inline]
     pub(crate) fn raw(&mut self, raw: bool) {
         self.raw = self.raw.saturating_add(u8::from(raw));
@@ -222,7 +222,7 @@ impl<'a> Reader<'a> {
         self.raw = self.raw.saturating_sub(u8::from(raw));
     }
 
-    /// A text; control characters in [`Self::raw`] alone.
+    /// A text; without control characters except within [`Self::raw`].
     fn text(&mut self) -> &'a str {
         let count = self.count();
         match core::str::from_utf8(self.bytes(count)) {
@@ -234,7 +234,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// How many items follow: not more than there are bytes left, because none takes less than one.
+    /// The number of items that follow: at most the number of bytes left, because no item takes less than one.
     pub(crate) fn count(&mut self) -> usize {
         match usize::try_from(self.number()) {
             Ok(count) if count <= self.rest.len() => count,
@@ -251,11 +251,11 @@ fn put_text(text: &str, to: &mut Vec<u8>) {
     to.extend_from_slice(text.as_bytes());
 }
 
-/// A number in one byte up to 7 bits, in two up to 14 and so on, at most nine: the first begins with a one for each
-/// that follows, the others hold it, the highest bits first.
+/// Writes a number in one byte for up to 7 bits, two for up to 14 and so on, nine at most. The leading one bits of the
+/// first byte count the bytes that follow; the remaining bits hold the number, the most significant first.
 #[inline(never)]
 fn put_number(number: u64, to: &mut Vec<u8>) {
-    // Most numbers are one byte, for which there is room.
+    // Fast path: most numbers take one byte, and there is room for it.
     if number < 0x80 && to.len() < to.capacity() {
         to.push(number as u8);
     } else {
@@ -263,17 +263,17 @@ fn put_number(number: u64, to: &mut Vec<u8>) {
     }
 }
 
-/// The same of a number of more than one byte, or where there is no room.
+/// [`put_number`] for longer numbers, or if the buffer has to grow.
 #[inline(never)]
 fn put_long(number: u64, to: &mut Vec<u8>) {
-    // Of the others most are two bytes.
+    // Most of these take two bytes.
     if (0x80..1 << 14).contains(&number) {
         return to.extend_from_slice(&(number as u16 | 1 << 15).to_be_bytes());
     }
     let more = length(number) - 1;
     let end = to.len() + 1 + more;
     match 7_usize.checked_sub(more) {
-        // Eight bytes are written whatever it takes: that is one store.
+        // Always writes eight bytes, as that is a single store, and cuts off the excess.
         Some(free) => {
             let begins = u64::from(!(0xff_u8 >> more)) << 56;
             to.extend_from_slice(&(number << (8 * free) | begins).to_be_bytes());
@@ -286,7 +286,7 @@ fn put_long(number: u64, to: &mut Vec<u8>) {
     }
 }
 
-/// Bytes that a number takes.
+/// Bytes that [`put_number`] writes for a number.
 pub(crate) const fn length(number: u64) -> usize {
     match (70 - (number | 1).leading_zeros() as usize) / 7 {
         10 => 9,
@@ -294,7 +294,7 @@ pub(crate) const fn length(number: u64) -> usize {
     }
 }
 
-/// The memory of what remembers nothing; no item of a sequence, as it takes no byte.
+/// The state of rules without any. Not usable as an item of a sequence, because it takes no byte.
 impl Codec for () {
     const SIZE: usize = 0;
 
@@ -377,7 +377,7 @@ impl Codec for i16 {
     }
 }
 
-/// Folded at 0, so that what is near it is small.
+/// Zigzag-encoded, so that numbers close to 0 are short.
 impl Codec for i64 {
     const SIZE: usize = 8;
 
@@ -464,7 +464,7 @@ impl<T: Codec> Codec for Box<T> {
     }
 }
 
-/// Counted with each that shares it: a restored one is alone with it.
+/// Counted in full by each owner, because a restored value is not shared.
 impl<T: Codec> Codec for Arc<T> {
     const SIZE: usize = 8;
 
@@ -523,7 +523,7 @@ impl<K: Codec + Ord, T: Codec> Codec for BTreeMap<K, T> {
 
     #[inline]
     fn heap(&self) -> usize {
-        // A node has room for eleven.
+        // A node has room for eleven entries.
         let nodes = if self.is_empty() { 0 } else { 1 + self.len() / 5 };
         self.iter().fold(nodes * (ALLOCATION + 128 + 11 * (K::SIZE + T::SIZE)), |held, (name, value)| {
             held + name.heap() + value.heap()
@@ -542,7 +542,7 @@ impl<K: Codec + Ord, T: Codec> Codec for BTreeMap<K, T> {
         let count = from.count();
         let mut map = Self::new();
         for _ in 0..count {
-            // One that is there twice is one of which a snapshot would be another.
+            // A duplicate key is invalid: such a map would not be encoded to the same bytes again.
             if map.insert(K::take(from), T::take(from)).is_some() {
                 from.spoil();
             }
@@ -588,9 +588,9 @@ impl<A: Codec, B: Codec, C: Codec> Codec for (A, B, C) {
     }
 }
 
-/// The bytes of a type, field by field: `codec!(struct Name { fields })`, or `codec!(enum Name { Variant: number })`
-/// with the number that tells the variants apart, from 0. A field or a variant left out does not compile. `raw` behind
-/// it: it may hold a host's texts as they are.
+/// Implements [`Codec`] field by field: `codec!(struct Name { fields })`, or `codec!(enum Name { Variant: number })`
+/// with discriminants from 0 on. A missing field or variant is a compile error. A trailing `raw` means that the texts
+/// may be a host's own, with control characters.
 macro_rules! codec {
     (@raw raw) => { true };
     (@raw) => { false };
@@ -644,7 +644,7 @@ macro_rules! codec {
     }) => {
         impl $crate::codec::Codec for $name {
             const SIZE: usize = {
-                // What a variant holds: 39 bytes a part.
+                // 39 bytes for each part of a variant.
                 let size = 1 $($(+ { _ = stringify!($part); 39 })*)? $($($(+ { _ = stringify!($of); 39 })*)?)*;
                 assert!(size_of::<Self>() <= size);
                 size
@@ -765,7 +765,7 @@ mod tests {
         assert_eq!(decode::<u16>(&encode(&65_536_u64)), None);
         assert_eq!(decode::<String>(&[1, 255]), None);
         assert_eq!(decode::<BTreeMap<u64, u64>>(&[2, 1, 1, 1, 1]), None);
-        // A count that nothing can be behind makes no room.
+        // An impossible count reserves no memory.
         assert_eq!(decode::<Vec<u64>>(&encode(&u64::MAX)), None);
     }
 
@@ -775,7 +775,7 @@ mod tests {
             let number = number >> shift;
             prop_assert_eq!(decode(&encode(&number)), Some(number));
             prop_assert_eq!(encode(&number).len(), length(number));
-            // With others behind it.
+            // With other values after it.
             let several = (number, (!number, (signed, number)));
             prop_assert_eq!(decode(&encode(&several)), Some(several));
             prop_assert_eq!(decode(&encode(&(signed >> shift))), Some(signed >> shift));

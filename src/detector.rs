@@ -1,4 +1,5 @@
-//! The operations. One event goes through here in one pass: validated, judged, and settled with the store of runs.
+//! The detector's operations. An event is processed in one pass: validated, judged, and accounted for in the store of
+//! runs.
 
 mod judging;
 mod status;
@@ -20,10 +21,10 @@ use alloc::{format, string::String, string::ToString, vec::Vec};
 use judging::{Judging, count, judge, tells_nothing_else};
 use validate::{is_long, validate};
 
-/// Raised by every change that can change a verdict.
+/// Incremented by every change that can change a verdict.
 pub const RULES_VERSION: u32 = 4;
 
-/// The crate's version and [`RULES_VERSION`], as `0.1.0+rules.1`.
+/// The crate's version and [`RULES_VERSION`], for example `0.1.0+rules.1`.
 #[must_use]
 pub fn version() -> String {
     format!("{}+rules.{RULES_VERSION}", env!("CARGO_PKG_VERSION"))
@@ -31,8 +32,8 @@ pub fn version() -> String {
 
 /// A loop detector for any number of runs.
 ///
-/// It has no clock, no randomness and no global state: equal events in equal order give equal verdicts, for ever and
-/// on every platform. `Clone` gives an independent detector with the same history.
+/// It has no clock, no randomness and no global state: equal events in equal order give equal verdicts on every
+/// platform. `Clone` gives an independent detector with the same history.
 ///
 /// ```
 /// use loopwarden::{Detector, json, model::Level};
@@ -52,11 +53,11 @@ pub fn version() -> String {
 pub struct Detector {
     settings: Settings,
     state: State,
-    /// Buffers that are reused; no part of the state.
+    /// Reused buffers; not part of the state.
     scratch: Scratch,
 }
 
-/// All that changes; a snapshot holds it after the configuration's JSON text.
+/// Everything that changes. A snapshot stores it after the configuration's JSON text.
 #[derive(Clone, Debug, Default)]
 struct State {
     seq: u64,
@@ -66,10 +67,10 @@ struct State {
 codec!(struct State { seq, metrics, store });
 
 impl Detector {
-    /// A detector with no history.
+    /// Creates a detector with no history.
     ///
     /// # Errors
-    /// `invalid-config`, naming the field that contradicts another or can never be reached.
+    /// `invalid-config`, naming the field that contradicts another or can never take effect.
     pub fn new(config: Config) -> Result<Self, Error> {
         let config = json::extended(config)?;
         let scratch = Scratch::salted(text::salt(config.privacy.salt.as_deref()));
@@ -79,7 +80,7 @@ impl Detector {
     /// Appends an event and judges it.
     ///
     /// # Errors
-    /// `invalid-event`, naming the field; the state is then exactly as it was.
+    /// `invalid-event`, naming the field. The state is then unchanged.
     pub fn record(&mut self, event: &Event) -> Result<Verdict, Error> {
         if matches!(event.body, Body::Delta(_))
             && let Some(verdict) = self.goes_on(event)
@@ -89,7 +90,7 @@ impl Detector {
         self.take_in(event)
     }
 
-    /// The same for any event.
+    /// The general path of [`Self::record`], for any event.
     fn take_in(&mut self, event: &Event) -> Result<Verdict, Error> {
         validate(event)?;
         self.fits_earlier(event)?;
@@ -113,9 +114,9 @@ impl Detector {
         Ok(verdict(judgement, seq))
     }
 
-    /// Records a piece of streamed text, of which there are most, without looking again at what the one before has
-    /// settled: whose run it is, that its names are short, what the run weighs beside its streams. Nothing where it is
-    /// not the next of the same agent; then nothing has changed.
+    /// The fast path of [`Self::record`] for streaming chunks, the most frequent events: it skips what the preceding
+    /// chunk has already settled (the lookup of the run, the length of names, the weight of the run apart from its
+    /// streams). Returns `None`, with the state unchanged, if the chunk does not continue the same agent's stream.
     fn goes_on(&mut self, event: &Event) -> Option<Verdict> {
         let (context, config) = (&event.context, &self.settings.config);
         let is_short = |name: &Option<String>| name.as_ref().is_none_or(|name| name.len() <= LONGEST_NAME);
@@ -153,16 +154,16 @@ impl Detector {
         Some(verdict(judgement, seq))
     }
 
-    /// Keeps what all runs take together within its bound, after one has changed.
+    /// Forgets runs, after one has changed, until all of them together fit the memory limit.
     fn settle(&mut self) {
         let forgotten = self.state.store.settle(self.state.seq, &self.settings.config.memory);
         metrics::forgot(&mut self.state.metrics, forgotten);
     }
 
-    /// Judges an event that has not happened yet and changes nothing: equal to `clone().record(event)`.
+    /// Judges an event that has not happened yet and changes nothing. Equivalent to `clone().record(event)`.
     ///
     /// # Errors
-    /// As [`Self::record`].
+    /// The same as [`Self::record`].
     pub fn check(&self, event: &Event) -> Result<Verdict, Error> {
         validate(event)?;
         self.fits_earlier(event)?;
@@ -185,18 +186,18 @@ impl Detector {
         Ok(verdict(judgement, seq))
     }
 
-    /// Where a scope stands. An unknown scope has `known: false` and nothing counted.
+    /// The current status of a scope. An unknown scope has `known: false` and nothing counted.
     #[must_use]
     pub fn status(&self, scope: &Scope) -> Status {
         status::status(&self.settings, self.state.store.get(scope), scope)
     }
 
-    /// Forgets a scope's evidence and tells which counters of loops went back to zero. A scope that names no task is
-    /// the run as a whole, with all of its tasks; one that names a task is that task alone.
+    /// Resets a scope and returns a record for each loop counter that was reset to zero. A scope without a task means
+    /// the whole run with all its tasks; a scope with a task means that task alone.
     ///
-    /// `task-completed` keeps budgets and exemptions, and the counter of the parent where the task is a part of
-    /// another. `human-intervention` starts the scope's task over, or the run. `manual` starts the run over, whatever
-    /// task the scope names, with the counters of its loops.
+    /// `task-completed` keeps budgets and exemptions and, for a subtask, the parent's counter. `human-intervention`
+    /// starts the scope's task over, or the whole run. `manual` starts the whole run over even if the scope names a
+    /// task, including its loop counters.
     pub fn reset(&mut self, scope: &Scope, reason: ResetReason) -> Vec<Record> {
         let metrics = &mut self.state.metrics;
         metrics.resets = metrics.resets.saturating_add(1);
@@ -217,7 +218,7 @@ impl Detector {
             (ResetReason::HumanIntervention, task) => run.start_over(task, true),
         }
         let records = metrics::set_back(metrics, cleared, human, why, run.now);
-        // A workflow that the host declared outlives the run's evidence.
+        // A workflow declared by the host outlives the run's evidence.
         if human && task.is_none() && !run.workflow.is_declared() {
             self.state.store.remove(scope);
         }
@@ -225,11 +226,11 @@ impl Detector {
         records
     }
 
-    /// Gives a run its workflow, in place of the configured or learned one. Cycles that are in both keep their
-    /// counters; the graph stays when the run starts over, and goes when the run is forgotten.
+    /// Declares the workflow of a run, replacing the configured or learned one. Cycles present in both keep their
+    /// counters. The graph survives a restart of the run, but not the run being forgotten.
     ///
     /// # Errors
-    /// `invalid-argument`, naming the node or edge that is wrong; the workflow is then as it was.
+    /// `invalid-argument`, naming the offending node or edge. The workflow is then unchanged.
     pub fn declare_graph(&mut self, scope: &Scope, graph: &model::Graph) -> Result<(), Error> {
         if scope.run.as_ref().is_some_and(|run| is_long(run)) {
             let message = format!("expected at most {LONGEST_NAME} characters");
@@ -240,7 +241,7 @@ impl Detector {
         let seq = self.state.seq;
         let (run, forgotten) = self.state.store.enter(&context, seq, &self.settings.config.memory);
         if let Some(run) = run {
-            // As recently used as the latest event: a run must not be forgotten before its first one.
+            // Counts as used at the latest event, so that the run is not forgotten before its first one.
             run.touched = run.touched.max(seq.saturating_sub(1));
             run.workflow.declare(graph);
         }
@@ -249,12 +250,12 @@ impl Detector {
         Ok(())
     }
 
-    /// Takes a human's answer: `continue` re-arms every rule of the run, forgets what is kept about the scope's task,
-    /// or about every task where it names none, and sets the counters of loops of those back; `stop` makes every later
-    /// verdict of it `halt`, `exempt` silences one rule about one signature. Tells which counters went back to zero.
+    /// Takes a human's answer at a gate: `continue` starts the scope's task over, or all tasks if it names none, and
+    /// resets their loop counters; `stop` makes every later verdict on the run `halt`; `exempt` silences one rule for
+    /// one signature. Returns a record for each loop counter that was reset to zero.
     ///
     /// # Errors
-    /// `invalid-argument` for a scope that is not known or a rule that does not exist.
+    /// `invalid-argument` for an unknown run or rule.
     pub fn acknowledge(&mut self, scope: &Scope, decision: &Decision) -> Result<Vec<Record>, Error> {
         let unknown = || Error::new(ErrorCode::InvalidArgument, "no event of this run was recorded").at("scope.run");
         let run = self.state.store.get_mut(scope).ok_or_else(unknown)?;
@@ -284,18 +285,18 @@ impl Detector {
         Ok(Vec::new())
     }
 
-    /// The whole state with its configuration, versioned and compact.
+    /// The complete state with the configuration, in a compact, versioned format.
     #[must_use]
     pub fn snapshot(&self) -> Vec<u8> {
         let config = self.config();
         seal(&json::config_text(config), &self.state, RULES_VERSION, config.privacy.salt.as_deref())
     }
 
-    /// A detector from a snapshot: it goes on as the one that was snapshot would have.
+    /// Restores a detector from a snapshot. It continues exactly as the original would have.
     ///
     /// # Errors
-    /// `snapshot-version` where another version of the rules wrote it; `invalid-snapshot` where it is truncated,
-    /// foreign or corrupt. Nothing is ever half restored.
+    /// `snapshot-version` if it was written by another version of the rules; `invalid-snapshot` if it is truncated or
+    /// corrupt, or not a snapshot at all. Nothing is ever restored in part.
     pub fn restore(bytes: &[u8]) -> Result<Self, Error> {
         let (settings, state): (_, State) = open(bytes, RULES_VERSION, |config| {
             let settings = json::config(config).and_then(Settings::new);
@@ -317,19 +318,19 @@ impl Detector {
         report::report(scope, self.state.store.get(scope))
     }
 
-    /// The escalation report of a scope for a person, in Markdown.
+    /// The escalation report of a scope in Markdown, for people.
     #[must_use]
     pub fn report_markdown(&self, scope: &Scope) -> String {
         report::markdown(scope, self.state.store.get(scope))
     }
 
-    /// Counters for dashboards.
+    /// Counters for dashboards, since the detector was created.
     #[must_use]
     pub fn metrics(&self) -> Metrics {
         metrics::shown(&self.state.metrics, &self.state.store)
     }
 
-    /// Refuses what contradicts an earlier event of the run.
+    /// Rejects what contradicts an earlier event of the run.
     fn fits_earlier(&self, event: &Event) -> Result<(), Error> {
         match &event.body {
             Body::Collaboration(asking) if asking.embedding.is_some() => {
@@ -345,14 +346,14 @@ impl Detector {
         self.state.store.get(scope)
     }
 
-    /// The configuration in force.
+    /// The effective configuration, with `extends` resolved.
     #[must_use]
     pub fn config(&self) -> &Config {
         &self.settings.config
     }
 }
 
-/// What is said of an event: nothing but its number where nothing was found.
+/// The verdict on an event; if nothing was found, it holds only the sequence number.
 fn verdict(judgement: Option<Judgement>, seq: u64) -> Verdict {
     match judgement {
         Some(judgement) => judgement.verdict,

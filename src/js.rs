@@ -1,12 +1,12 @@
-//! The wasm-bindgen export behind the npm package.
+//! The wasm-bindgen exports behind the npm package.
 //!
-//! The operations of every event go through a [`Door`]: JavaScript writes the event into a buffer that stays, and a
-//! number comes back. A verdict that says nothing but to continue is its sequence number; every other answer is JSON
-//! text, which is fetched. What is asked rarely travels as JSON text both ways. Errors are JSON text as well: the
-//! TypeScript wrapper turns it into a `LoopwardenError`. An operation that fails leaves the detector as it was.
+//! Operations on events go through a [`Door`]: JavaScript writes the event into a reused buffer and gets a number back.
+//! For a verdict with nothing to report, that is its sequence number; every other answer is JSON text, which is fetched
+//! separately. Rarer operations take and return JSON text. Errors are JSON text as well, which the TypeScript wrapper
+//! turns into a `LoopwardenError`. An operation that fails leaves the detector unchanged.
 //!
-//! Two modules are built of this: the `js` feature gives the detector, the `tools` feature the readers of recorded runs
-//! and of settings, which hosts do not load.
+//! Two modules are built from this: one with the feature `js`, the detector; one with the feature `tools`, which reads
+//! recorded runs and settings and is not loaded by hosts.
 
 use crate::{json, model::Error};
 use alloc::string::String;
@@ -17,12 +17,12 @@ mod core;
 #[cfg(feature = "tools")]
 mod tools;
 
-/// What JavaScript sees thrown: the error as JSON text.
+/// The error that JavaScript sees thrown, as JSON text.
 fn thrown(error: Error) -> JsValue {
     JsValue::from_str(&json::to_string(&error))
 }
 
-/// The package's version and that of its rules.
+/// The version of the package and of its rules.
 #[wasm_bindgen]
 #[must_use]
 #[expect(unreachable_pub, reason = "wasm-bindgen exports only what is `pub`")]

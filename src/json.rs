@@ -1,8 +1,8 @@
-//! The string front door: every operation of the [`Detector`] over JSON text.
+//! The JSON interface: every operation of the [`Detector`] over JSON text.
 //!
-//! Events, verdicts, configuration, status, metrics and the JSON report travel in the published schemas. Lone
-//! surrogates in `\u` escapes become U+FFFD (as they do wherever JavaScript strings are encoded as UTF-8); of duplicate
-//! keys the last one counts; integers outside 64 bits become the nearest double.
+//! Events, verdicts, configuration, status, metrics and the JSON report conform to the published schemas. Lone
+//! surrogates in `\u` escapes become U+FFFD (as whenever JavaScript strings are encoded as UTF-8), the last of several
+//! duplicate keys wins, and integers outside 64 bits become the nearest double.
 
 mod diagnose;
 mod goals;
@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 use typed::typed;
 
-/// A detector from a configuration document; blank text means the recommended configuration.
+/// Creates a detector from a configuration document; blank text means the recommended configuration.
 ///
 /// # Errors
 /// `invalid-json` or `invalid-config`, naming the field.
@@ -34,8 +34,8 @@ pub fn detector(config: &str) -> Result<Detector, Error> {
     Detector::new(self::config(config)?)
 }
 
-/// Reads a configuration document without validating its thresholds. `$schema`, by which an editor finds what may stand
-/// in it, may stand in it.
+/// Parses a configuration document without validating its thresholds. It may contain `$schema`, for editors; the field
+/// is ignored.
 ///
 /// # Errors
 /// `invalid-json` or `invalid-config`, naming the field.
@@ -46,7 +46,7 @@ pub fn config(text: &str) -> Result<Config, Error> {
     config_from(value_of("config", text)?, "")
 }
 
-/// Reads a configuration, laid over what it extends.
+/// Parses a configuration and applies it on top of the profiles it extends.
 fn config_from(value: Value, path: &str) -> Result<Config, Error> {
     let mut document = object(value, ErrorCode::InvalidConfig, path)?;
     if path.is_empty() {
@@ -80,7 +80,7 @@ fn no_name(field: &str, value: Value) -> Error {
     Error::new(ErrorCode::InvalidConfig, message).at(field).with(to_string(&value))
 }
 
-/// The document of a profile, laid over what it extends itself.
+/// A profile's document, applied on top of the profile that it extends itself.
 fn profile(name: &str, field: &str) -> Result<Map<String, Value>, Error> {
     let Some(profile) = Profile::named(name) else {
         let known = || Profile::ALL.iter().map(|profile| profile.name());
@@ -101,7 +101,7 @@ fn profile(name: &str, field: &str) -> Result<Map<String, Value>, Error> {
     }
 }
 
-/// Lays `over` over `base`: objects field by field, all else in its place. What is `null` is as if left out.
+/// Merges `over` into `base`, recursively for objects. A `null` leaves the value of `base` in place.
 fn lay_over(base: &mut Map<String, Value>, over: Map<String, Value>) {
     for (name, value) in over {
         match (base.get_mut(&name), value) {
@@ -114,7 +114,7 @@ fn lay_over(base: &mut Map<String, Value>, over: Map<String, Value>) {
     }
 }
 
-/// A configuration without `extends`: what is not as by default counts more than what it extends.
+/// Resolves `extends`: fields that differ from their defaults override the profiles.
 pub(crate) fn extended(mut config: Config) -> Result<Config, Error> {
     let Some(extends) = config.extends.take() else { return Ok(config) };
     let mut base = Map::new();
@@ -128,7 +128,7 @@ pub(crate) fn extended(mut config: Config) -> Result<Config, Error> {
     typed(Value::Object(base), ErrorCode::InvalidConfig, "")
 }
 
-/// Reads one event.
+/// Parses an event.
 ///
 /// # Errors
 /// `invalid-json`, `unknown-event` or `invalid-event`, naming the field.
@@ -139,10 +139,10 @@ pub fn event(text: &str) -> Result<Event, Error> {
     }
 }
 
-/// Reads one line of a trace: an event that may carry `pending: true`.
+/// Parses a line of a trace: an event that may have `pending: true`.
 ///
 /// # Errors
-/// As [`event`].
+/// The same as [`event`].
 pub fn trace_event(text: &str) -> Result<TraceEvent, Error> {
     match read::event(text, true) {
         Some((event, pending)) => Ok(TraceEvent { event, pending }),
@@ -150,12 +150,12 @@ pub fn trace_event(text: &str) -> Result<TraceEvent, Error> {
     }
 }
 
-/// Reads one line of a scenario file.
+/// Parses a line of a scenario file.
 ///
 /// # Errors
-/// `invalid-json`, or the error of the part that is wrong, its field prefixed with where it stands.
+/// `invalid-json`, or the error of the offending part with the path of that part as prefix of its field.
 pub fn scenario(text: &str) -> Result<Scenario, Error> {
-    /// The keys this library reads; the others are ignored.
+    /// The keys read here besides `events` and `config`; others are ignored.
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Labels {
@@ -197,32 +197,32 @@ pub fn scenario(text: &str) -> Result<Scenario, Error> {
     })
 }
 
-/// [`Detector::record`] over JSON text.
+/// [`Detector::record`] with JSON text.
 ///
 /// # Errors
-/// As [`event`], and as [`Detector::record`].
+/// The same as [`event`] and [`Detector::record`].
 pub fn record(detector: &mut Detector, event: &str) -> Result<String, Error> {
     Ok(verdict_text(&detector.record(&self::event(event)?)?))
 }
 
-/// [`Detector::check`] over JSON text.
+/// [`Detector::check`] with JSON text.
 ///
 /// # Errors
-/// As [`event`], and as [`Detector::check`].
+/// The same as [`event`] and [`Detector::check`].
 pub fn check(detector: &Detector, event: &str) -> Result<String, Error> {
     Ok(verdict_text(&detector.check(&self::event(event)?)?))
 }
 
-/// [`Detector::declare_graph`] over JSON text.
+/// [`Detector::declare_graph`] with JSON text.
 ///
 /// # Errors
-/// As [`scope`]; `invalid-argument`, naming the field of the graph.
+/// The same as [`scope`]; `invalid-json` or `invalid-argument`, naming the field of the graph.
 pub fn declare_graph(detector: &mut Detector, scope: &str, graph: &str) -> Result<(), Error> {
     let graph: Graph = typed(value_of("graph", graph)?, ErrorCode::InvalidArgument, "graph.")?;
     detector.declare_graph(&self::scope(scope)?, &graph)
 }
 
-/// Reads a scope; blank text means the default scope.
+/// Parses a scope; blank text means the default scope.
 ///
 /// # Errors
 /// `invalid-json` or `invalid-argument`, naming the field.
@@ -237,32 +237,32 @@ pub fn scope(text: &str) -> Result<Scope, Error> {
     )
 }
 
-/// [`Detector::status`] over JSON text.
+/// [`Detector::status`] with JSON text.
 ///
 /// # Errors
-/// As [`scope`].
+/// The same as [`scope`].
 pub fn status(detector: &Detector, scope: &str) -> Result<String, Error> {
     Ok(to_string(&detector.status(&self::scope(scope)?)))
 }
 
-/// [`Detector::reset`] over JSON text; `reason` is the bare kebab-case word. The answer is the list of records.
+/// [`Detector::reset`] with JSON text; `reason` is the bare kebab-case word. Returns the list of records.
 ///
 /// # Errors
-/// As [`scope`]; `invalid-argument` at `reason`.
+/// The same as [`scope`]; `invalid-argument` at `reason`.
 pub fn reset(detector: &mut Detector, scope: &str, reason: &str) -> Result<String, Error> {
     let reason: ResetReason = word(reason, "reason")?;
     Ok(to_string(&detector.reset(&self::scope(scope)?, reason)))
 }
 
-/// [`Detector::acknowledge`] over JSON text. The answer is the list of records.
+/// [`Detector::acknowledge`] with JSON text. Returns the list of records.
 ///
 /// # Errors
-/// As [`scope`]; `invalid-argument` at `decision`.
+/// The same as [`scope`], [`decision`] and [`Detector::acknowledge`].
 pub fn acknowledge(detector: &mut Detector, scope: &str, decision: &str) -> Result<String, Error> {
     Ok(to_string(&detector.acknowledge(&self::scope(scope)?, &self::decision(decision)?)?))
 }
 
-/// Reads a human's answer.
+/// Parses a human's answer at a gate.
 ///
 /// # Errors
 /// `invalid-json` or `invalid-argument`, naming the field.
@@ -270,10 +270,10 @@ pub fn decision(text: &str) -> Result<Decision, Error> {
     typed(value_of("decision", text)?, ErrorCode::InvalidArgument, "decision.")
 }
 
-/// [`Detector::report`] over JSON text; `format` is `markdown` or `json`.
+/// [`Detector::report`] with JSON text; `format` is `markdown` or `json`.
 ///
 /// # Errors
-/// As [`scope`]; `invalid-argument` at `format`.
+/// The same as [`scope`]; `invalid-argument` at `format`.
 pub fn report(detector: &Detector, scope: &str, format: &str) -> Result<String, Error> {
     let scope = self::scope(scope)?;
     Ok(match word(format, "format")? {
@@ -288,7 +288,8 @@ pub fn metrics(detector: &Detector) -> String {
     to_string(&detector.metrics())
 }
 
-/// A verdict's text. Most verdicts say nothing, and those differ in a number alone.
+/// Serialises a verdict. Most verdicts have no findings and differ only in their number, so those are formatted
+/// directly.
 fn verdict_text(verdict: &Verdict) -> String {
     let Verdict {
         seq,
@@ -320,7 +321,7 @@ fn verdict_text(verdict: &Verdict) -> String {
     text
 }
 
-/// Serialises a value of the model.
+/// Serialises a value of the model as JSON text.
 #[must_use]
 pub fn to_string(value: &impl Serialize) -> String {
     write::written(value)
@@ -339,20 +340,20 @@ fn trace_event_from(value: Value, path: &str) -> Result<TraceEvent, Error> {
     Ok(TraceEvent { event: event_from(map, path)?, pending })
 }
 
-/// A configuration as text that [`config`] reads: nothing but what is not as by default.
+/// Serialises a configuration for [`config`] to read: only the fields that differ from their defaults.
 pub(crate) fn config_text(config: &Config) -> String {
     let default = Config::default();
     if *config == default {
         return String::new();
     }
-    // By way of its text: what writes that is here anyway. INVARIANT: what was written is read.
+    // Via JSON text, because that serialiser exists anyway. INVARIANT: what was just written can be read.
     let value = |config: &Config| value(&to_string(config)).unwrap_or_default();
     let mut changed = value(config);
     leave_out(&mut changed, &value(&default));
     to_string(&changed)
 }
 
-/// Takes out of `value` what is in `default` as well.
+/// Removes from `value` everything that is the same in `default`.
 fn leave_out(value: &mut Value, default: &Value) {
     let (Value::Object(fields), Value::Object(defaults)) = (value, default) else { return };
     fields.retain(|name, field| {
@@ -365,7 +366,7 @@ fn leave_out(value: &mut Value, default: &Value) {
     });
 }
 
-/// Reads an event from its flat object: the context's fields, the `type`, and the fields of that type.
+/// Builds an event from its flat object: the context's fields, `type`, and the fields of that type.
 fn event_from(mut map: Map<String, Value>, path: &str) -> Result<Event, Error> {
     let kind = match map.remove("type") {
         Some(Value::String(kind)) => kind,
@@ -389,12 +390,12 @@ fn event_from(mut map: Map<String, Value>, path: &str) -> Result<Event, Error> {
     })
 }
 
-/// Parses JSON text, with lone surrogates repaired.
+/// Parses JSON text after repairing lone surrogates.
 pub(crate) fn value(text: &str) -> Result<Value, Error> {
     serde_json::from_str(&repair_surrogates(text)).map_err(|error| unreadable(text, &error))
 }
 
-/// What is wrong with a text that is no JSON, or none that is read.
+/// The error for text that is not JSON or that exceeds what is accepted.
 #[cold]
 #[inline(never)]
 fn unreadable(text: &str, error: &serde_json::Error) -> Error {
@@ -402,7 +403,7 @@ fn unreadable(text: &str, error: &serde_json::Error) -> Error {
     let (told, end) = if let Some(place) = message.strip_prefix("recursion limit exceeded") {
         (format!("nested deeper than {DEPTH} levels{place}"), usize::MAX)
     } else if message.starts_with("number out of range") {
-        // Of a text of several lines the line tells where it is.
+        // The column can only be used as an offset if the text is a single line.
         (message, if error.line() == 1 { error.column() } else { 0 })
     } else {
         return no_json(text, error);
@@ -414,7 +415,7 @@ fn unreadable(text: &str, error: &serde_json::Error) -> Error {
     }
 }
 
-/// [`value`] of a text that has a name.
+/// [`value`], with the name of the document in the error.
 #[inline(never)]
 fn value_of(what: &str, text: &str) -> Result<Value, Error> {
     value(text).map_err(|mut error| {
@@ -427,7 +428,7 @@ fn value_of(what: &str, text: &str) -> Result<Value, Error> {
 
 const NO_JSON: &str = "not JSON: ";
 
-/// What the parser says, and what that is in words.
+/// Beginnings of the parser's messages, and plain wording for them.
 const SYNTAX: [(&str, &str); 6] = [
     ("EOF", "the text ends too early"),
     ("expected ident", "expected a value"),
@@ -437,7 +438,7 @@ const SYNTAX: [(&str, &str); 6] = [
     ("trailing comma", "expected more behind the comma"),
 ];
 
-/// Where a text is no JSON, and what stands there: a word or a sign.
+/// The error for text that is not JSON: where it goes wrong, and the word or character there.
 #[cold]
 #[inline(never)]
 fn no_json(text: &str, error: &serde_json::Error) -> Error {
@@ -448,7 +449,7 @@ fn no_json(text: &str, error: &serde_json::Error) -> Error {
     let in_word = |byte: &&u8| byte.is_ascii_alphanumeric();
     let (before, rest) = line.as_bytes().split_at_checked(at).unwrap_or_default();
     let ahead = rest.iter().take_while(in_word).count();
-    // A word is told whole, also where it is wrong from its second letter on.
+    // The whole word is shown, even if it is wrong only from its second letter on.
     let back = if ahead == 0 { 0 } else { before.iter().rev().take_while(in_word).count() };
     let begin = at.saturating_sub(back);
     let found = line.get(begin..at.saturating_add(ahead.max(1))).unwrap_or_default();
@@ -458,7 +459,7 @@ fn no_json(text: &str, error: &serde_json::Error) -> Error {
     if is_told { error.with(found) } else { error }
 }
 
-/// The field of an object in which a byte of its text stands, or before that is first nested deeper than is read.
+/// The top-level field that contains the byte at `end`, or an earlier one that first exceeds the nesting limit.
 fn field_at(text: &str, end: usize) -> Option<&str> {
     let (mut depth, mut from, mut latest, mut field) = (0_usize, None, None, None);
     let mut bytes = text.bytes().enumerate();
@@ -495,8 +496,8 @@ fn word<T: DeserializeOwned>(text: &str, field: &str) -> Result<T, Error> {
     typed(Value::String(text.to_string()), ErrorCode::InvalidArgument, "").map_err(|error| error.at(field).with(text))
 }
 
-/// Replaces every `\u` escape of half a surrogate pair with U+FFFD; JavaScript can produce them, JSON text cannot
-/// carry them as text.
+/// Replaces every `\u` escape of a lone surrogate with U+FFFD. JavaScript can produce such escapes, but they stand for
+/// no valid text.
 fn repair_surrogates(text: &str) -> Cow<'_, str> {
     let mut repaired: Option<String> = None;
     let mut copied = 0;
@@ -517,7 +518,7 @@ fn repair_surrogates(text: &str) -> Cow<'_, str> {
                     6
                 }
                 Some(_) => 6,
-                // What is escaped may be longer than a byte.
+                // The escaped character may be several bytes long.
                 None => 1 + text.get(at + 1..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8),
             };
     }
@@ -545,7 +546,7 @@ mod tests {
             (r"\ud83d\ud83d\ude00", r"\ufffd\ud83d\ude00"),
             (r"\\ud83d \\\ud83d", r"\\ud83d \\\ufffd"),
             (r"\ud83", r"\ud83"),
-            // What JSON does not have is stepped over whole; the parser refuses it.
+            // An invalid escape is skipped as a whole; the parser rejects it.
             ("é\\é\\ud83d", "é\\é\\ufffd"),
             ("\\", "\\"),
             ("", ""),

@@ -4,7 +4,7 @@
 extern crate alloc;
 #[cfg(any(test, feature = "schema"))]
 extern crate std;
-// What the tests of the crate share with those beside it names the crate from outside.
+// Test code shared with the integration tests refers to the crate by its external name.
 #[cfg(test)]
 extern crate self as loopwarden;
 
@@ -37,7 +37,7 @@ mod shim;
 #[cfg(all(any(test, feature = "js"), not(fuzzing)))]
 #[allow(unreachable_pub, reason = "the fuzzer is outside of the crate")]
 mod wire;
-// The fuzzer is outside of the crate and tries these doors as well.
+// The fuzz targets live outside the crate and exercise these entry points too.
 #[cfg(all(feature = "component", fuzzing))]
 #[doc(hidden)]
 #[allow(missing_docs, unreachable_pub, reason = "nobody else sees it")]

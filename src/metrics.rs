@@ -1,4 +1,4 @@
-//! Counters for dashboards. Each one is what a plain recount of verdicts and records gives.
+//! Counters for dashboards. Each equals what a recount of verdicts and records would give.
 
 use crate::model::{
     AgentLoops, Body, Config, Event, Host, HostKind, Level, LevelCounts, LoopMetrics, Metrics, Mode, Record,
@@ -15,12 +15,12 @@ const AGENTS: usize = 64;
 /// Characters of an agent's name.
 const NAME: usize = 64;
 
-/// Whether restored counters are within their caps.
+/// Whether restored counters are within their limits.
 pub(crate) fn fits(metrics: &Metrics) -> bool {
     metrics.detections_by_agent.len() <= AGENTS && metrics.loops.agents.len() <= AGENTS
 }
 
-/// The counters with the figures that follow from them.
+/// The counters with the figures derived from them.
 pub(crate) fn shown(metrics: &Metrics, store: &Store) -> Metrics {
     let mut metrics = Metrics { runs: store.len() as u64, bytes: store.bytes(), ..metrics.clone() };
     let loops = &mut metrics.loops;
@@ -39,7 +39,7 @@ pub(crate) fn forgot(metrics: &mut Metrics, forgotten: Forgotten) {
     metrics.runs_collected = metrics.runs_collected.saturating_add(forgotten.collected);
 }
 
-/// A scope's loop is over: counts the event time it took.
+/// Counts a resolved loop of a scope, and the event time it took.
 pub(crate) fn resolve(metrics: &mut Metrics, sum: &Sum, now: Option<i64>) {
     if sum.peak < Level::Nudge {
         return;
@@ -51,8 +51,8 @@ pub(crate) fn resolve(metrics: &mut Metrics, sum: &Sum, now: Option<i64>) {
     }
 }
 
-/// Tells of counters that went back to zero, and counts the gates that a human has answered with it: a task that is
-/// done by itself has got around its gate, and how long that took says nothing about humans.
+/// Records the counters that were reset to zero, and counts the gates that a human resolved thereby. Completing a task
+/// behind an open gate says nothing about how fast humans respond.
 pub(crate) fn set_back(
     metrics: &mut Metrics,
     cleared: Vec<Cleared>,
@@ -78,7 +78,7 @@ pub(crate) fn set_back(
     cleared.into_iter().map(record).collect()
 }
 
-/// Counts what a run forgot about its tasks, and the tasks that it came to know, since `before`.
+/// Counts the tasks that a run has forgotten and those it has got to know, since `before`.
 pub(crate) fn remembered(metrics: &mut Metrics, before: (Totals, Evicted), after: (Totals, Evicted)) {
     let add = |sum: &mut u64, before: u64, after: u64| *sum = sum.saturating_add(after.saturating_sub(before));
     add(&mut metrics.tasks_evicted, before.1.tasks.into(), after.1.tasks.into());
@@ -87,13 +87,13 @@ pub(crate) fn remembered(metrics: &mut Metrics, before: (Totals, Evicted), after
     add(&mut metrics.loops.tasks_with_loops, before.0.looped, after.0.looped);
 }
 
-/// What is counted of an agent; nothing of the agents beyond those that are counted by name.
+/// The entry of an agent; `None` for agents beyond the limit on names.
 fn of_agent<'a, T: Default>(agents: &'a mut BTreeMap<String, T>, name: Option<&str>) -> Option<&'a mut T> {
     let name = printable(name.unwrap_or_default(), NAME);
     (agents.len() < AGENTS || agents.contains_key(&*name)).then(|| agents.entry(name.into_owned()).or_default())
 }
 
-/// Counts something of a rule, whose name is written down the first time.
+/// Updates the counters of a rule; its name is allocated only the first time.
 fn of_rule(rules: &mut BTreeMap<String, RuleMetrics>, id: &str, count: impl FnOnce(&mut RuleMetrics)) {
     match rules.get_mut(id) {
         Some(known) => count(known),
@@ -101,7 +101,7 @@ fn of_rule(rules: &mut BTreeMap<String, RuleMetrics>, id: &str, count: impl FnOn
     }
 }
 
-/// Counts what of failures and requests were loops. Loops of attempts are counted with their rule and nowhere else.
+/// Counts loops of failures and requests. Loops of attempts are counted only by their rule.
 fn tally_loops(loops: &mut LoopMetrics, judgement: &Judgement) {
     for record in &judgement.loops {
         match record {
@@ -120,7 +120,8 @@ fn tally_loops(loops: &mut LoopMetrics, judgement: &Judgement) {
     }
 }
 
-/// A host's word that it obeyed what a `check` of a transition said: the transition was refused, and never recorded.
+/// The rule in a `hook-block` by which a host reports that it obeyed a `check` of a transition: the transition was
+/// refused and never recorded.
 fn obeyed<'a>(event: &'a Event, config: &Config) -> Option<&'a str> {
     match &event.body {
         Body::Host(Host { kind: HostKind::HookBlock, name: Some(name), .. })
@@ -132,7 +133,7 @@ fn obeyed<'a>(event: &'a Event, config: &Config) -> Option<&'a str> {
     }
 }
 
-/// Counts an event, and what was said of it.
+/// Counts an event and its verdict.
 pub(crate) fn tally(metrics: &mut Metrics, judgement: Option<&Judgement>, event: &Event, config: &Config) {
     if matches!(event.body, Body::Failure(_) | Body::Collaboration(_)) && !event.context.synthetic {
         let agent: Option<&mut AgentLoops> = of_agent(&mut metrics.loops.agents, event.context.agent.as_deref());
@@ -148,7 +149,7 @@ pub(crate) fn tally(metrics: &mut Metrics, judgement: Option<&Judgement>, event:
     for finding in &verdict.findings {
         of_rule(&mut metrics.rules, &finding.rule, |rule| count_level(&mut rule.levels, finding.level));
     }
-    // A refusal has one reason, however many rules have one.
+    // A refusal counts for one rule, even if several refuse.
     let refusing = verdict.findings.iter().filter(|_| verdict.level >= Level::Block);
     let mut reasons = refusing.filter(|finding| finding.level >= Level::Block).map(|finding| finding.rule.as_str());
     let recorded = reasons.find(|rule| is_about_phases(rule)).map(|rule| (rule, verdict.label.is_some()));
@@ -162,7 +163,7 @@ pub(crate) fn tally(metrics: &mut Metrics, judgement: Option<&Judgement>, event:
     }
 }
 
-/// Counts an event that a rule refused, and whether a human was asked about it.
+/// Counts a refused transition, and whether a human was asked.
 fn refused(metrics: &mut Metrics, reason: Option<(&str, bool)>) {
     if let Some((rule, escalated)) = reason
         && let Some(counter) = description(rule).and_then(|rule| rule.refused)

@@ -1,14 +1,13 @@
-//! From signals to a verdict: the ladder lives here and nowhere else.
+//! From signals to a verdict. This is the only place where levels escalate.
 //!
-//! A rule's evidence asks for a raw level. The ladder turns that into the level that is given:
-//! - a nudge is given once per loop; while the loop goes on without reaching the next rung, its findings are `observe`,
-//!   and so are those of other rules about the same calls where one agent is at work;
+//! A rule's evidence asks for a raw level. The ladder turns it into the level that is given:
+//! - each loop is nudged once; while it continues without reaching the next rung, its findings are `observe`, and so
+//!   are those of other rules about the same calls if only one agent is at work;
 //! - a block, gate or halt is given as long as the evidence asks for it;
-//! - a loop that comes back after a nudge gets no fresh budget: the rung after the nudge is what it gets, where that
-//!   rung is a block;
-//! - an agent that makes a refused call again insists: each such call counts towards the rungs above `block` as if it
-//!   had run, since a call that is refused brings no evidence of its own;
-//! - nobody attends: a gate becomes the configured unattended level; in shadow mode nothing is above `observe`.
+//! - a loop that comes back after a nudge gets no fresh budget: it gets the rung after the nudge if that is a block;
+//! - an agent that repeats a refused call insists: each such call counts towards the rungs above `block` as if it had
+//!   run, since a refused call produces no evidence of its own;
+//! - if nobody attends, a gate becomes the configured unattended level; in shadow mode nothing exceeds `observe`.
 
 use crate::codec::codec;
 use crate::model::{
@@ -22,19 +21,19 @@ use alloc::{string::String, string::ToString, sync::Arc, vec, vec::Vec};
 use core::cell::{OnceCell, RefCell};
 use smol_str::SmolStr;
 
-/// Loops remembered for what was said about them.
+/// Loops whose reported level is remembered.
 const REMEMBERED: usize = 64;
-/// Exemptions held at once.
+/// Exemptions kept at once.
 const EXEMPTIONS: usize = 32;
 
 /// Characters of a payload that may be shown, and of a tool's name.
 const EXCERPT: usize = 120;
 const TOOL: usize = 48;
 
-/// The rule whose records are about loops of failures and requests.
+/// The rule whose records report loops of failures and requests.
 const COUNTS_LOOPS: &str = "task-loop";
 
-/// What was said about which loop, and what a human exempted.
+/// The level reported for each loop, and the exemptions made by a human.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ladder {
     said: Ring<Said>,
@@ -49,26 +48,26 @@ struct Said {
     place: Place,
     level: Level,
     onset: Onset,
-    /// The event at which the loop was last seen: evidence that began later is a relapse.
+    /// The event at which the loop was last seen. Evidence that began later is a relapse.
     seen: u64,
     /// Calls of the loop that were refused and did not run.
     refused: u32,
-    /// Round of the latest of those, and new mutations before it.
+    /// The round of the latest refused call, and the number of new mutations before it.
     round: Option<Key>,
     mutations: u64,
 }
 codec!(struct Said { identity, place, level, onset, seen, refused, round, mutations });
 
 impl Said {
-    /// Whether a call is the agent's own second try after a refusal: neither a copy within the round of the refused
-    /// one, which was decided upon before it was refused, nor a new try after a change.
+    /// Whether a call is the agent insisting after a refusal: not a copy within the round of the refused call, which
+    /// was decided on before the refusal, nor a retry after a change.
     fn insists(&self, call: &Occasion, mutations: u64) -> bool {
         let Occasion::Call(round) = *call else { return false };
         self.refused != 0 && self.mutations == mutations && (round.is_none() || round != self.round)
     }
 }
 
-/// The task of an event, 0 for none, and the one that it is a part of.
+/// The task of an event, 0 for none, and its parent task.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Place {
     pub(crate) task: Key,
@@ -76,12 +75,12 @@ pub(crate) struct Place {
 }
 codec!(struct Place { task, parent });
 
-/// What kind of event is judged: what a block says depends on it.
+/// The kind of event being judged, which determines the wording of a block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Occasion {
-    /// A call that is about to run, and the key of its round.
+    /// A call that is about to run, with the key of its round.
     Call(Option<Key>),
-    /// Something that has happened already: a result, a custom event.
+    /// Something that has already happened: a result or a custom event.
     Past,
     Other,
 }
@@ -89,12 +88,12 @@ pub(crate) enum Occasion {
 #[derive(Clone, Copy, Debug)]
 struct Exemption {
     what: Key,
-    /// Event time until which it holds.
+    /// Event time until which it holds; `None` for the rest of the run.
     until: Option<i64>,
 }
 codec!(struct Exemption { what, until });
 
-/// A signal and the level that it is told at.
+/// A signal with the level it is reported at.
 struct Graded<'a> {
     rule: &'static Description,
     level: Level,
@@ -104,36 +103,35 @@ struct Graded<'a> {
 }
 
 impl Graded<'_> {
-    /// Whether its rule finds loops of calls, and no budget that is used up and no text, which comes in ever other
-    /// pieces.
+    /// Whether it is about a loop of calls, rather than a budget or a text, whose chunks always differ.
     const fn is_of_calls(&self) -> bool {
         self.rule.of_calls && self.rule.budget.is_none() && self.signal.extra.onset_offset.is_none()
     }
 }
 
-/// What a loop is to the ladder.
+/// What the ladder knows about a loop.
 #[derive(Clone, Copy, PartialEq)]
 enum Loop {
     New,
     Known,
-    /// It was nudged, and goes on.
+    /// It was nudged before and continues.
     Nudged,
 }
 
-/// A verdict and, of its findings' rules, those whose loop is reported for the first time.
+/// A verdict, with the rules whose findings report a new loop.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Judgement {
     pub(crate) verdict: Verdict,
     pub(crate) fresh: Vec<&'static str>,
-    /// The records that tell of failures and requests which are loops, each once: what the metrics count.
+    /// Records of failures and requests that are loops, each once, for the metrics.
     pub(crate) loops: Vec<Record>,
-    /// The loops that the call is refused for.
+    /// The loops for which the call is refused.
     pub(crate) refused: Vec<Key>,
 }
 
 impl Ladder {
-    /// The level to give where the evidence asks for `raw`, whether this loop is new or was nudged before and goes on,
-    /// and where it began. `now` is the current event.
+    /// The level to give when the evidence asks for `raw`, what is known about the loop, and where it began. `now` is
+    /// the current event.
     fn give(
         &mut self,
         (identity, place): (Key, Place),
@@ -142,13 +140,13 @@ impl Ladder {
         now: u64,
         limits: &Limits,
     ) -> (Level, Loop, Onset) {
-        // Mostly it is among the latest, as below.
+        // Searched from the end, as it usually is one of the latest.
         let known = self.said.iter().rposition(|said| said.identity == identity);
         let said = known.and_then(|index| self.said.remove(index));
         let (mut refused, mut round, mut mutations) = (0, None, 0);
         let (given, remembered, is, onset) = match said {
             None => (raw, raw, Loop::New, onset),
-            // A window that moves on takes its first event along; the loop still began where it did.
+            // The onset moves with a sliding window; the loop still began where it did.
             Some(said) if onset.seq <= said.seen => {
                 (refused, round, mutations) = (said.refused, said.round, said.mutations);
                 let given = if raw > said.level || raw >= Level::Block { raw } else { Level::Observe };
@@ -167,7 +165,7 @@ impl Ladder {
         (given, is, onset)
     }
 
-    /// Calls of a loop that were refused, and with the one at hand made again although they were.
+    /// Refused calls of a loop, without and with the current one if it is made despite a refusal.
     fn insistence(&self, identity: Key, onset: &Onset, call: &Occasion, mutations: u64) -> (u32, u32) {
         let known = self.said.iter().rev().find(|said| said.identity == identity && onset.seq <= said.seen);
         known.map_or((0, 0), |said| {
@@ -175,7 +173,7 @@ impl Ladder {
         })
     }
 
-    /// Notes that a call of the loop is refused; whether it counts.
+    /// Records that a call of the loop is refused. Returns whether it counts.
     fn refuse(&mut self, identity: Key, call: &Occasion, mutations: u64) -> bool {
         let Occasion::Call(round) = *call else { return false };
         let Some(said) = self.said.iter_mut().rev().find(|said| said.identity == identity) else { return false };
@@ -185,7 +183,7 @@ impl Ladder {
         counts
     }
 
-    /// A call ran although it was refused for these loops: what came of it counts, not that it was made again.
+    /// A call ran despite being refused for these loops: its result counts, so the repetition itself no longer does.
     pub(crate) fn ran(&mut self, refused: &[Key]) {
         for said in self.said.iter_mut().filter(|said| refused.contains(&said.identity)) {
             said.refused = said.refused.saturating_sub(1);
@@ -197,7 +195,7 @@ impl Ladder {
     }
 
     fn is_exempt(&self, rule: &str, signature: &str, now: Option<i64>) -> bool {
-        // The common case has none, and then nothing is hashed.
+        // Usually there are none; then nothing needs to be hashed.
         self.exempt.len() != 0 && {
             let what = exemption(rule, signature);
             let holds = |until: Option<i64>| until.is_none_or(|until| now.is_none_or(|now| now < until));
@@ -205,7 +203,7 @@ impl Ladder {
         }
     }
 
-    /// Starts over, for one task or for all: what was said is forgotten, exemptions stay.
+    /// Forgets the reported levels, for one task or for all. Exemptions stay.
     pub(crate) fn rearm(&mut self, task: Option<Key>) {
         let is_kept = |place: &Place, task| place.task != task && place.parent != Some(task);
         self.said.retain(|said| task.is_some_and(|task| is_kept(&said.place, task)));
@@ -220,7 +218,7 @@ fn exemption(rule: &str, signature: &str) -> Key {
     combine("exemption", &[key("rule", rule.as_bytes()), key("signature", signature.as_bytes())])
 }
 
-/// Turns what the rules raised into the verdict on one event, and lets the run remember it.
+/// Turns what the rules raised into the verdict on one event, and stores its findings in the run.
 pub(crate) fn decide(
     settings: &Settings,
     limits: &[Limits],
@@ -233,7 +231,7 @@ pub(crate) fn decide(
     let config = &settings.config;
     sort_few(&mut raised, |one, other| one.0 > other.0);
     let mut judgement = Judgement::default();
-    // A signal is large, and stays where it is.
+    // Signals are large and are borrowed rather than moved.
     let mut told: Vec<Graded<'_>> = Vec::with_capacity(raised.len());
     for (index, signal) in &mut raised {
         if let (Some(rule), Some(limits)) = (RULES.get(*index), limits.get(*index)) {
@@ -241,7 +239,7 @@ pub(crate) fn decide(
         }
     }
     judgement.fresh.extend(told.iter().filter(|told| told.is == Loop::New).map(|told| told.rule.id));
-    // One loop that several rules find is nudged once; of several agents each is told.
+    // A loop found by several rules is nudged once; with several agents, each is told.
     if told.iter().any(|told| told.is == Loop::Nudged && told.is_of_calls())
         && run.standings.one_agent(run.lanes.here())
     {
@@ -251,7 +249,7 @@ pub(crate) fn decide(
             }
         }
     }
-    // Stable: at equal level the rule that is checked earlier leads.
+    // Stable sort: at equal level, the rule that is checked first leads.
     sort_few(&mut told, |one, other| one.level < other.level);
     let verdict = &mut judgement.verdict;
     verdict.seq = run.touched;
@@ -280,7 +278,7 @@ pub(crate) fn decide(
     judgement
 }
 
-/// Climbs the ladder with a signal, at the level that is told; nothing where it says nothing aloud.
+/// Passes a signal through the ladder. Returns `None` if there is nothing to report.
 fn hear<'a>(
     rule: &'static Description,
     limits: &Limits,
@@ -316,7 +314,7 @@ fn hear<'a>(
     }
     let (given, is, onset) = run.ladder.give((identity, place), raw, signal.onset, run.touched, limits);
     signal.onset = onset;
-    // What is only told is not refused for having been told before.
+    // An advisory finding is not blocked for having been reported before.
     let given = if signal.extra.only_told { given.min(raw) } else { given };
     let level = if given == Level::Gate && !config.attended { config.unattended_level } else { given };
     if signal.extra.recommend && level == Level::Observe {
@@ -328,7 +326,7 @@ fn hear<'a>(
     Some(Graded { rule, level, is, threshold, signal })
 }
 
-/// Makes a verdict of the strongest of what is told.
+/// Fills the verdict from the strongest finding.
 fn lead(verdict: &mut Verdict, told: &Graded<'_>, occasion: &Occasion) {
     let Graded { level, signal, .. } = *told;
     verdict.level = level;
@@ -345,7 +343,7 @@ fn lead(verdict: &mut Verdict, told: &Graded<'_>, occasion: &Occasion) {
     }
 }
 
-/// Makes a verdict on a run that a human ended.
+/// Fills the verdict for a run that a human has ended.
 fn stop(verdict: &mut Verdict) {
     verdict.level = Level::Halt;
     verdict.halt_reason = Some(HaltReason::UserStop);
@@ -354,7 +352,7 @@ fn stop(verdict: &mut Verdict) {
     verdict.suggested_actions = vec!["end the run".to_string()];
 }
 
-/// Takes what a host would act upon out of a verdict, and tells what it would have been.
+/// Shadow mode: removes everything a host would act on, and records the level it would have had.
 fn shade(verdict: &mut Verdict) {
     verdict.would_be = Some(verdict.level);
     verdict.level = verdict.level.min(Level::Observe);
@@ -366,18 +364,18 @@ fn shade(verdict: &mut Verdict) {
     verdict.recovery = None;
 }
 
-/// The event at hand, as what it leaves in findings.
+/// The event being judged, as a source of evidence for its findings.
 #[derive(Debug)]
 pub(crate) struct Scene<'a> {
     event: &'a Event,
-    /// Where it happened.
+    /// The event's context, with the task of the answered call.
     context: &'a Context,
-    /// The call that the event answers: its tool, and its arguments where they may leave.
+    /// The call that the event is the result of: its tool and, if payloads may be shown, its arguments.
     answers: Option<(&'a str, Option<&'a str>)>,
-    /// Whether payloads may leave.
+    /// Whether verdicts may contain payloads.
     open: bool,
     digests: &'a RefCell<Digests>,
-    /// What all findings of the event share.
+    /// The scope shared by all findings of the event.
     scope: OnceCell<Arc<Scope>>,
     shown: OnceCell<Evidence>,
 }
@@ -401,7 +399,7 @@ impl<'a> Scene<'a> {
         })
     }
 
-    /// What of the event may be shown.
+    /// What may be shown of the event.
     fn shown(&self) -> &Evidence {
         self.shown.get_or_init(|| self.show())
     }
@@ -419,7 +417,7 @@ impl<'a> Scene<'a> {
                 let (tool, args) = self.answers.unwrap_or_default();
                 shown.tool = named(result.tool.as_deref().unwrap_or(tool));
                 shown.args = args.map(SmolStr::from);
-                // A command that ran and failed says so by its exit code alone.
+                // A command that ran and failed may say so by its exit code alone.
                 let failed = result.outcome == Outcome::Ok && result.exit_code.is_some_and(|code| code != 0);
                 shown.outcome = Some(if failed { Outcome::Error } else { result.outcome });
                 Some(&result.output)
@@ -435,7 +433,7 @@ impl<'a> Scene<'a> {
     }
 }
 
-/// The beginning of a call's arguments.
+/// The first characters of a call's arguments.
 pub(crate) fn asked(call: &ToolCall) -> Option<String> {
     let args = call.args.as_ref().map(ToString::to_string).or_else(|| call.raw_args.clone());
     args.map(|args| printable(&args, EXCERPT).into_owned())
@@ -465,7 +463,7 @@ fn finding(told: &Graded<'_>, run: &Run, scene: &Scene<'_>) -> Finding {
         }
     });
     let mut evidence: Vec<Evidence> = evidence.collect();
-    // What has one digest is one call with one outcome.
+    // Equal digests mean the same call with the same outcome.
     let bare = |seen: &Evidence| seen.tool.is_none();
     if evidence.iter().any(bare)
         && let Some(like) = evidence.iter().rev().find(|seen| seen.outcome.is_some())
@@ -497,8 +495,8 @@ fn finding(told: &Graded<'_>, run: &Run, scene: &Scene<'_>) -> Finding {
     }
 }
 
-/// What was spent since the onset: by the task, or by the agent alone where what repeats is its own; by everybody where
-/// the run as a whole has a limit.
+/// What was spent since the onset: by the whole run for limits of the run, otherwise by the task, with only the agent's
+/// own events if its evidence does not outlive a user's message.
 fn wasted(rule: &Description, onset: &Onset, run: &Run) -> Wasted {
     let elapsed = run.now.zip(onset.at.get()).and_then(|(now, at)| u64::try_from(now.saturating_sub(at)).ok());
     let (task, own) = run.standings.spent();
@@ -518,10 +516,10 @@ fn wasted(rule: &Description, onset: &Onset, run: &Run) -> Wasted {
     }
 }
 
-/// What the agent is told: attributed, factual, one alternative, never an order to finish.
+/// The guidance for the agent: attributed, factual, with one alternative, and never an order to finish.
 fn guidance(level: Level, signal: &Signal, occasion: &Occasion) -> String {
     let consequence = match level {
-        // What has run cannot be refused, and only some rules know the next one before it runs.
+        // What has already run cannot be refused, and only some rules recognise the next such call before it runs.
         Level::Block if matches!(occasion, Occasion::Past) => match signal.extra.each {
             Some(_) => " The next one like it will be refused.",
             None => "",
@@ -538,7 +536,7 @@ fn guidance(level: Level, signal: &Signal, occasion: &Occasion) -> String {
     ["Loopwarden (loop detector): ", what, stop, consequence, " One alternative: ", signal.advice.instead].concat()
 }
 
-/// What the host or a human can do, strongest first.
+/// Suggestions for the host or a human, strongest first.
 fn actions(level: Level, onset: u64) -> Vec<String> {
     let rewind = || ["rewind to event ", &number(onset), " and go on from there"].concat();
     match level {
@@ -559,7 +557,7 @@ mod tests {
     use crate::rules::testing::pair;
     use alloc::{format, string::String, vec::Vec};
 
-    /// The guidance of the last event of `events`.
+    /// The guidance after the last of `events`.
     fn told(events: &[&str]) -> String {
         let mut detector = json::detector("{}").unwrap();
         let verdicts: Vec<_> =
@@ -591,7 +589,7 @@ mod tests {
         events.push(call);
         let before = told(&events);
         assert!(before.contains(" This attempt is refused so that") && !before.contains("next one"), "{before}");
-        // A rule that does not know the next call before it runs promises nothing.
+        // A rule that cannot recognise the next call before it runs promises nothing.
         let failed: Vec<String> = (0..10_usize)
             .flat_map(|n| {
                 let word = ["oak", "elm", "ash", "fir", "yew", "bay", "box", "fig", "nut", "tea"][n];

@@ -1,8 +1,9 @@
-//! Configurations that count as other detectors do, for hosts that depend on those: what `extends` names.
+//! The configurations that `extends` names, for hosts that depend on the way other detectors count.
 //!
-//! Data, not code: each says in the words of the configuration what its detector counts, when, and what ends a count,
-//! as its source was read in November 2026. A level is what that detector does: it tells the agent (`nudge`), refuses
-//! the call (`block`), asks (`gate`) or ends the run (`halt`). `docs/migrating.md` says what differs.
+//! They are data, not code: each describes in terms of the configuration what its detector counts, when, and what ends
+//! a count, according to its source as of November 2026. Levels match what that detector does: tell the agent
+//! (`nudge`), refuse the call (`block`), ask a human (`gate`) or end the run (`halt`). `docs/migrating.md` lists the
+//! differences.
 
 use crate::model::Profile;
 

@@ -1,4 +1,4 @@
-//! The escalation report, for a person and for a program.
+//! The escalation report, for people and programs.
 
 use crate::model::{Evidence, Finding, Level, Recommendation, Report, ReportOption, Scope, Wasted};
 use crate::rules::description;
@@ -7,7 +7,7 @@ use crate::text::markdown;
 use alloc::{format, string::String, string::ToString, vec::Vec};
 use core::fmt::Write as _;
 
-/// The unit of rules about budgets of a workflow.
+/// The unit of the rules about workflow budgets.
 const BUDGETED: &str = "of the budget";
 const DETECTED: &str = " ← Loop detected";
 
@@ -26,12 +26,12 @@ pub(crate) fn report(scope: &Scope, run: Option<&Run>) -> Report {
     Report { scope: scope.clone(), level, findings, history, attempts, log, options }
 }
 
-/// The strongest finding leads; among equals the newest.
+/// The strongest finding; the newest of equally strong ones.
 fn lead(findings: &[Finding]) -> Option<&Finding> {
     findings.iter().rev().max_by_key(|finding| finding.level)
 }
 
-/// What a person can answer: what the document about the rule offers, or what fits the finding.
+/// The answers a person can give: those defined by the rule, or those that fit the finding.
 fn options(lead: &Finding) -> Vec<ReportOption> {
     let rule = description(&lead.rule);
     let of_document = rule.map_or(&[][..], |rule| rule.answers);
@@ -70,7 +70,7 @@ fn options(lead: &Finding) -> Vec<ReportOption> {
             options.push(option("Rewind", &from));
         }
     }
-    // As it would be written: a name with other signs in it might be read as more than a name.
+    // Only plain tool names are inserted into the suggested setting; others might read as more than a name.
     let is_plain = |tool: &&str| tool.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
     let mut tools = lead.evidence.iter().filter_map(|evidence| evidence.tool.as_deref());
     let tool = tools.next().filter(|tool| tools.all(|other| other == *tool)).filter(is_plain).unwrap_or("NAME");
@@ -83,7 +83,7 @@ fn options(lead: &Finding) -> Vec<ReportOption> {
     options
 }
 
-/// The report for a person, in the seed document's form.
+/// The report in Markdown, for people, in the form of the seed document.
 pub(crate) fn markdown(scope: &Scope, run: Option<&Run>) -> String {
     let report = report(scope, run);
     let (Some(lead), Some(run)) = (lead(&report.findings), run) else {
@@ -106,7 +106,7 @@ pub(crate) fn markdown(scope: &Scope, run: Option<&Run>) -> String {
             let _ = writeln!(text, "- {}{mark}", said(line));
         }
     }
-    // A part of a task works in the task's workflow.
+    // A subtask belongs to its parent task's workflow.
     let owner = owner_key(lead.scope.task.as_deref(), lead.scope.parent_task.as_deref());
     let evidence = run.workflow.evidence(owner);
     if !evidence.is_empty() {
@@ -129,7 +129,7 @@ pub(crate) fn markdown(scope: &Scope, run: Option<&Run>) -> String {
     text
 }
 
-/// A sentence of ours: names in it that are not ours stand between back-ticks, or are shown as they are.
+/// Escapes one of our own sentences: names between back-ticks become code, everything else plain text.
 fn said(text: &str) -> String {
     if !text.matches('`').count().is_multiple_of(2) {
         return markdown::plain(text);
@@ -190,7 +190,7 @@ fn evidence(text: &mut String, finding: &Finding) {
     }
 }
 
-/// One event of a loop: its number, when, what was called, and what came back.
+/// One line about an event of a loop: sequence number, time, call and outcome.
 fn occurrence(seen: &Evidence) -> String {
     let mut text = format!("Event {}", seen.seq);
     if let Some(step) = seen.step {
@@ -213,13 +213,13 @@ fn occurrence(seen: &Evidence) -> String {
     let _ = match (called, came) {
         (Some(called), Some(came)) => write!(text, ": {called} → {came}"),
         (Some(one), None) | (None, Some(one)) => write!(text, ": {one}"),
-        // Nothing is known of it but that it is the same as whatever has the same digest.
+        // Only its digest is known, which equal events share.
         (None, None) => write!(text, ": {}", markdown::code(&seen.digest)),
     };
     text
 }
 
-/// What was spent in tokens and money, where that was told.
+/// Tokens and cost, if known.
 fn money(wasted: &Wasted) -> Option<String> {
     let tokens = wasted.tokens.map(|tokens| format!("{} tokens", grouped(tokens)));
     let cost = wasted.cost_micros.map(|micros| format!("a cost of {}", amount(micros)));
@@ -227,13 +227,13 @@ fn money(wasted: &Wasted) -> Option<String> {
     (!told.is_empty()).then(|| told.join(", "))
 }
 
-/// Millionths in units: to the hundredth, and of less than that as much as there is.
+/// Formats millionths of a currency unit: two decimals, or six for amounts below 0.01.
 fn amount(micros: u64) -> String {
     let (units, rest) = (micros / 1_000_000, micros % 1_000_000);
     if micros < 10_000 { format!("{units}.{rest:06}") } else { format!("{}.{:02}", grouped(units), rest / 10_000) }
 }
 
-/// `1,234,567`.
+/// Groups digits: `1,234,567`.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
@@ -256,7 +256,7 @@ fn duration(milliseconds: u64) -> String {
     }
 }
 
-/// The time of day of a moment; a host that counts from somewhere else than 1970 sees its own clock.
+/// The time of day in UTC. For a host whose times do not count from 1970, it is that host's own clock.
 fn clock(at: i64) -> String {
     let seconds = at.div_euclid(1000).rem_euclid(86_400);
     format!("{:02}:{:02}:{:02} UTC", seconds / 3600, seconds / 60 % 60, seconds % 60)

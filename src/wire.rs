@@ -1,11 +1,12 @@
-//! An event as fields in one buffer: how JavaScript hands over the kinds that make up nearly every run.
+//! A binary encoding of events in one buffer, by which JavaScript passes the types that make up nearly every run.
 //!
-//! The message is a kind, then fields in any order: a number for the field, then its value. Texts are UTF-8 behind a
-//! length; arguments are tags with lengths and counts. Whatever is not said here (other kinds, labels, fields nobody
-//! knows, values out of range) travels as JSON text: [`Scratch::read`] answers `None` and the caller goes that way,
-//! which also finds the words for what is wrong. Both ways give the same event.
+//! A message is an event type followed by fields in any order, each a field number and a value. Texts are UTF-8 with a
+//! length prefix; arguments are tagged values with lengths and counts. Whatever this encoding does not cover (other
+//! types, labels, unknown fields, values out of range) is passed as JSON text: [`Scratch::read`] returns `None`, and
+//! the caller takes that path, which also words the errors. Both paths give the same event.
 //!
-//! The event is filled in where the last one of its kind was, so that a run of like events allocates nothing.
+//! Each event is decoded in place of the previous one of its type, so that a series of similar events allocates
+//! nothing.
 
 use crate::model::{Body, Channel, Context, Delta, Event, Message, Outcome, Output, Role, ToolCall, ToolResult};
 use alloc::{
@@ -14,13 +15,13 @@ use alloc::{
 };
 use serde_json::{Map, Value};
 
-/// Levels of nesting, with room for what JSON text may have.
+/// Levels of nesting accepted; more than JSON text may have.
 const DEPTH: u32 = 128;
 
-/// Kinds of event, as their position in [`Scratch`].
+/// Number of event types covered; a type is its index in [`Scratch`].
 const KINDS: usize = 5;
 
-/// What a field is about. The numbers are those of `js/src/wire.ts`.
+/// Field numbers, the same as in `js/src/wire.ts`.
 mod field {
     pub(super) const RUN: u8 = 0;
     pub(super) const TASK: u8 = 1;
@@ -52,14 +53,14 @@ mod field {
     pub(super) const COST_MICROS: u8 = 27;
 }
 
-/// What a value is. The numbers are those of `js/src/wire.ts`.
+/// Value tags, the same as in `js/src/wire.ts`.
 mod tag {
     pub(super) const NULL: u8 = 0;
     pub(super) const FALSE: u8 = 1;
     pub(super) const TRUE: u8 = 2;
-    /// An integer that a double holds exactly.
+    /// An integer that fits a double exactly.
     pub(super) const INTEGER: u8 = 3;
-    /// Any other number, as JSON writes it.
+    /// Any other number, as JSON text.
     pub(super) const NUMBER: u8 = 4;
     pub(super) const TEXT: u8 = 5;
     pub(super) const LIST: u8 = 6;
@@ -69,7 +70,7 @@ mod tag {
 const ROLES: [Role; 3] = [Role::Assistant, Role::User, Role::System];
 const CHANNELS: [Channel; 2] = [Channel::Text, Channel::Reasoning];
 
-/// The latest event of each kind: the room of the next one.
+/// The latest event of each type, reused for the next one.
 #[derive(Debug)]
 pub struct Scratch([Event; KINDS]);
 
@@ -87,7 +88,7 @@ impl Default for Scratch {
 }
 
 impl Scratch {
-    /// Reads a message; `None` where it cannot be one, or says what only JSON text can.
+    /// Decodes a message. Returns `None` if it is malformed or needs the JSON path.
     pub fn read(&mut self, message: &[u8]) -> Option<&Event> {
         let (kind, rest) = message.split_first()?;
         let event = self.0.get_mut(usize::from(*kind))?;
@@ -102,9 +103,10 @@ impl Scratch {
     }
 }
 
-/// Takes out what the last event had and this one has not, as `absent` tells; whether all that must be there is.
+/// Clears fields that the previous event had and this one does not, according to `absent`. Returns whether all required
+/// fields are present.
 fn forget(event: &mut Event, absent: impl Fn(u8) -> bool) -> bool {
-    /// Empties slots of fields that are absent.
+    /// Resets the slots of absent fields.
     macro_rules! empty {
         ($($slot:expr => $id:ident),* $(,)?) => {$(
             if absent(field::$id) {
@@ -146,13 +148,13 @@ fn forget(event: &mut Event, absent: impl Fn(u8) -> bool) -> bool {
     }
 }
 
-/// What is left of a message.
+/// The rest of a message.
 struct Reader<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> Reader<'a> {
-    /// Reads a field's value into its place; `None` where an event of this kind has no such field.
+    /// Reads a field's value into its slot. Returns `None` if events of this type have no such field.
     fn field(&mut self, id: u8, event: &mut Event) -> Option<()> {
         let Event { body, context } = event;
         match (id, body) {
@@ -221,7 +223,7 @@ impl<'a> Reader<'a> {
         self.string(slot.get_or_insert_default())
     }
 
-    /// Free JSON; `null` is no value.
+    /// Any JSON value; `null` means absent.
     fn json(&mut self, slot: &mut Option<Value>) -> Option<()> {
         let value = slot.get_or_insert_default();
         self.value(value, false, 0)?;
@@ -231,7 +233,7 @@ impl<'a> Reader<'a> {
         Some(())
     }
 
-    /// A text as it is, anything else as its JSON text.
+    /// A string, or any other value as JSON text.
     fn text_of(&mut self, slot: &mut String) -> Option<()> {
         if let Some((&tag::TEXT, rest)) = self.rest.split_first() {
             self.rest = rest;
@@ -243,7 +245,8 @@ impl<'a> Reader<'a> {
         Some(())
     }
 
-    /// Reads a value over another one, whose memory it keeps where the two are alike. `fresh`: there was none.
+    /// Reads a value in place of an earlier one, reusing its memory where both have the same shape. `fresh`: there is
+    /// none to reuse.
     fn value(&mut self, slot: &mut Value, fresh: bool, depth: u32) -> Option<()> {
         if depth > DEPTH {
             return None;
@@ -275,7 +278,7 @@ impl<'a> Reader<'a> {
         for item in items.iter_mut() {
             self.value(item, fresh, depth + 1)?;
         }
-        // Every item takes a byte at least, so that a count that is too large ends with the message.
+        // Every item takes at least one byte, so a count that is too large fails at the end of the message.
         for _ in items.len()..count {
             let mut item = Value::Null;
             self.value(&mut item, true, depth + 1)?;
@@ -292,7 +295,7 @@ impl<'a> Reader<'a> {
         let start = self.rest;
         let fields = slot.as_object_mut()?;
         self.fields(fields, count, fresh, depth)?;
-        // The last value had keys that this one has not: start over.
+        // The earlier value had keys that this one lacks: read again into an empty object.
         if !fresh && fields.len() != count {
             self.rest = start;
             fields.clear();
@@ -333,7 +336,7 @@ impl<'a> Reader<'a> {
         cases.get(usize::from(self.byte()?)).copied()
     }
 
-    /// An integer that JavaScript holds exactly.
+    /// An integer, 8 bytes little-endian.
     fn integer(&mut self) -> Option<i64> {
         let (bytes, rest) = self.rest.split_first_chunk()?;
         self.rest = rest;

@@ -1,4 +1,4 @@
-//! What is measured, the same through every door: `js/bench/bench.mjs` makes the same texts.
+//! The workload, the same for every interface: `js/bench/bench.mjs` generates the same texts.
 
 use loopwarden::json;
 use loopwarden::model::{Body, Channel, Context, Delta, Event};
@@ -7,13 +7,14 @@ use std::{env, time::Instant};
 /// Calls with their results, ready to be recorded.
 pub(crate) type Pairs = Vec<(Event, Event)>;
 
-/// Bytes of an output and how many pairs are measured at once.
+/// Bytes of an output, and pairs measured at once.
 pub(crate) const SIZES: [(&str, usize, usize); 2] = [("1 KB", 1024, 400), ("20 KB", 20_480, 60)];
-/// Characters of a streamed text, and of its pieces: as models send them, and large ones, where only the text counts.
+/// Characters of a streamed text and of its chunks: small ones as sent by models, and large ones whose cost is
+/// dominated by the text.
 pub(crate) const STREAMED: usize = 200_000;
 pub(crate) const PIECES: [(&str, usize); 2] = [("tokens", 5), ("large pieces", 4096)];
 
-/// Measurements of each thing; the median counts.
+/// Measurements per row, of which the median is reported.
 const SAMPLES: u128 = 25;
 const WORDS: [&str; 16] = [
     "cart",
@@ -34,7 +35,7 @@ const WORDS: [&str; 16] = [
     "order",
 ];
 
-/// Numbers that look random, the same on every run and in JavaScript.
+/// A pseudo-random generator that gives the same sequence on every run and in JavaScript.
 struct Numbers(u32);
 
 impl Numbers {
@@ -42,7 +43,7 @@ impl Numbers {
         Self((seed as u32).wrapping_mul(2_654_435_761).wrapping_add(1))
     }
 
-    /// Below `limit`. From the upper bits: the lower ones of such a generator hardly change.
+    /// A number below `limit`, from the upper bits: the lower ones of such a generator vary little.
     fn below(&mut self, limit: u32) -> u32 {
         self.0 = self.0.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         (self.0 >> 8) % limit
@@ -53,7 +54,7 @@ impl Numbers {
     }
 }
 
-/// What an output looks like.
+/// The kind of content of an output.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {
     Prose,
@@ -72,7 +73,7 @@ impl Kind {
         }
     }
 
-    /// Text of at least a length in bytes, different for every seed.
+    /// A text of at least `length` bytes, different for every seed.
     pub(crate) fn text(self, length: usize, seed: usize) -> String {
         let mut numbers = Numbers::new(seed);
         let mut made = String::new();
@@ -109,8 +110,8 @@ impl Kind {
     }
 }
 
-/// JSON text of calls with about 200 bytes of arguments, each with its result: healthy work, no two alike, one in eight
-/// fails.
+/// JSON texts of calls with about 200 bytes of arguments, each with its result: healthy work in which no two are the
+/// same and one in eight fails.
 pub(crate) fn healthy(kind: Kind, first: usize, count: usize, output: usize) -> Vec<(String, String)> {
     let pair = |id: usize| {
         let outcome = if id % 8 == 7 { "error" } else { "ok" };
@@ -119,7 +120,7 @@ pub(crate) fn healthy(kind: Kind, first: usize, count: usize, output: usize) -> 
     (first..first + count).map(pair).collect()
 }
 
-/// The same of an agent that turns in circles: sixteen calls take turns, and every one fails as it did before.
+/// Calls of an agent that goes in circles: sixteen calls in turn, each of which fails as it did before.
 pub(crate) fn looping(first: usize, count: usize, output: usize) -> Vec<(String, String)> {
     let outputs: Vec<_> = (0..16).map(|seed| Kind::Prose.text(output, seed + 1)).collect();
     let pair = |(id, output): (usize, &String)| (call(id, id % 16), result(id, "error", output));
@@ -140,12 +141,12 @@ fn result(id: usize, outcome: &str, output: &str) -> String {
     )
 }
 
-/// The generated texts hold nothing else that JSON escapes.
+/// Escapes the only characters of the generated texts that JSON requires to be escaped.
 fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('"', "\\\"").replace('\n', "\\n"))
 }
 
-/// What is streamed.
+/// The kind of text that is streamed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Stream {
     Prose,
@@ -164,7 +165,7 @@ impl Stream {
         }
     }
 
-    /// Text of at least a number of characters that says something new all the time.
+    /// A text of at least `characters` characters that never repeats itself.
     pub(crate) fn text(self, characters: usize) -> String {
         const SYLLABLES: [&str; 16] =
             ["ba", "con", "der", "est", "fi", "gor", "hal", "in", "jo", "ker", "lun", "mi", "nor", "op", "pra", "tis"];
@@ -201,7 +202,7 @@ impl Stream {
     }
 }
 
-/// The events of a text that is streamed in pieces of a number of characters.
+/// The events of a text streamed in chunks of `characters` characters.
 pub(crate) fn deltas(text: &str, characters: usize) -> Vec<Event> {
     let all: Vec<char> = text.chars().collect();
     let delta = |piece: &[char]| {
@@ -215,7 +216,7 @@ pub(crate) fn typed(pairs: &[(String, String)]) -> Pairs {
     pairs.iter().filter_map(|(call, result)| Some((json::event(call).ok()?, json::event(result).ok()?))).collect()
 }
 
-/// Makes every call and result one that was not there before: else they would be replays or repetitions.
+/// Gives every call and result a new id and new arguments, so that none is a replay or a repetition.
 pub(crate) fn number(pairs: &mut Pairs, calls: &mut u64) {
     for (call, result) in pairs {
         *calls += 1;
@@ -228,21 +229,23 @@ pub(crate) fn number(pairs: &mut Pairs, calls: &mut u64) {
     }
 }
 
-/// Whether the command line asks for a measurement: for those whose name holds its argument, or for all.
+/// Whether the command line selects a measurement: all of them without an argument, otherwise those whose name contains
+/// it.
 pub(crate) fn wanted(name: &str) -> bool {
     // Cargo adds `--bench`.
     env::args().skip(1).filter(|argument| !argument.starts_with("--")).all(|part| name.contains(&part))
 }
 
-/// Measures a run of `turns` turns and prints its row. Neither making its input is measured nor freeing it.
+/// Measures `turns` turns and prints a row in nanoseconds per turn. Preparing the input and freeing it are not
+/// measured.
 pub(crate) fn measure<T>(name: &str, turns: u128, prepare: impl FnMut() -> T, run: impl FnMut(&T)) {
     if wanted(name) {
         print(name, "ns", times(prepare, run).into_iter().map(|nanoseconds| nanoseconds / turns).collect());
     }
 }
 
-/// The same where `amount` of something is taken in: how much in a second, in thousands for a unit that begins with `k`,
-/// else in millions.
+/// Measures the processing of `amount` units and prints the rate per second: in thousands if `unit` begins with `k`,
+/// otherwise in millions.
 pub(crate) fn rate<T>(name: &str, unit: &str, amount: u128, prepare: impl FnMut() -> T, run: impl FnMut(&T)) {
     if wanted(name) {
         let scale = if unit.starts_with('k') { 1_000_000 } else { 1000 };
@@ -259,12 +262,13 @@ fn times<T>(mut prepare: impl FnMut() -> T, mut run: impl FnMut(&T)) -> Vec<u128
         run(&input);
         times.push(begin.elapsed().as_nanos());
     }
-    // The first rounds only warm up.
+    // The first three rounds are for warming up.
     times.drain(..3);
     times
 }
 
-/// Prints one row as a JSON object, in the form of `js/bench/bench.mjs`. The best of a rate is the highest.
+/// Prints a row as a JSON object, in the format of `js/bench/bench.mjs`. The best value of a rate is the highest, of a
+/// time the lowest.
 pub(crate) fn print(name: &str, unit: &str, mut values: Vec<u128>) {
     values.sort_unstable();
     let ends = [values.first(), values.last()].map(|value| value.copied().unwrap_or_default());

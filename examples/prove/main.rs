@@ -1,10 +1,12 @@
-//! What has to hold however long a detector lives and however many runs it has, measured and compared. `cargo xtask prove`
-//! builds and runs it; `docs/reliability.md` has the figures.
+//! Measures and verifies what has to hold however long a detector lives and however many runs it has. Built and run by
+//! `cargo xtask prove`; `docs/reliability.md` has the figures.
 //!
-//! `prove run N`: one run of N events. `prove runs N`: N runs at once in one detector. `prove doors N SEED`: N events as
-//! values and as JSON text, the latter from snapshot to snapshot. `prove events N SEED`: those events, one a line.
-//! `prove digest`: what a detector comes to that is told the events on standard input, as digests, one a line. `prove pins N`:
-//! N PINs tried against what four detectors published of one.
+//! - `prove run N`: a single run of N events.
+//! - `prove runs N`: N runs at once in one detector.
+//! - `prove doors N SEED`: N events as values and as JSON text, the latter with regular snapshots and restores.
+//! - `prove events N SEED`: those events, one per line.
+//! - `prove digest`: the results on the events of standard input, as digests, one per line.
+//! - `prove pins N`: N PINs tried against what three detectors published about one.
 
 #![allow(unsafe_code, reason = "an allocator that counts")]
 #![allow(clippy::float_arithmetic, reason = "figures for people")]
@@ -31,7 +33,7 @@ static LIVE: AtomicUsize = AtomicUsize::new(0);
 
 struct Counting;
 
-// SAFETY: all is left to the system's allocator.
+// SAFETY: everything is passed on to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         LIVE.fetch_add(layout.size(), Ordering::Relaxed);
@@ -61,12 +63,12 @@ fn main() -> Result<(), Failure> {
     }
 }
 
-/// The powers of ten from 1,000 up to and with `most`.
+/// The powers of ten from 1,000 up to and including `most`.
 fn decades(most: u64) -> impl Iterator<Item = u64> {
     std::iter::successors(Some(1000_u64), |decade| decade.checked_mul(10)).take_while(move |decade| *decade <= most)
 }
 
-/// One run, however long: what it takes, and how long an event takes, at each power of ten.
+/// A single run of any length: memory, and time per event, at each power of ten.
 fn run(events: u64) -> Result<(), Failure> {
     let mut maker = Maker::one_run(1);
     println!("{:>12} {:>14} {:>12} {:>12} {:>12}", "events", "ns an event", "counted B", "heap B", "snapshot B");
@@ -88,7 +90,7 @@ fn run(events: u64) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Many runs at once, each with a few calls and their results, all of them kept.
+/// Many runs at once, each with a few calls and results, all of which are kept.
 fn runs(runs: u64) -> Result<(), Failure> {
     let mut detector = json::detector(r#"{"memory":{"maxRuns":1000000,"maxBytes":68719476736}}"#)?;
     let before = LIVE.load(Ordering::Relaxed);
@@ -112,7 +114,7 @@ fn runs(runs: u64) -> Result<(), Failure> {
         let (each, gone) = (metrics.bytes / metrics.runs, metrics.runs_evicted + metrics.runs_collected);
         println!("{:>12} {:>14} {heap:>16} {each:>16} {gone:>10}", metrics.runs, spent / events);
     }
-    // An event of an old run costs the same as one of a new one.
+    // An event of an old run costs the same as one of a new run.
     let (mut spent, count) = (0_u128, 10_000);
     for number in 0..count {
         let run = format!("run-{}", number * 7919 % made);
@@ -125,7 +127,7 @@ fn runs(runs: u64) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The same events as values and as text say and come to the same.
+/// Asserts that the same events as values and as JSON text give the same verdicts and final state.
 fn doors(events: u64, seed: u64) -> Result<(), Failure> {
     let (mut typed, mut told) = (json::detector("")?, json::detector("")?);
     let mut maker = Maker::new(seed);
@@ -163,7 +165,7 @@ fn events_out(events: u64, seed: u64) -> Result<(), Failure> {
     Ok(out.flush()?)
 }
 
-/// The library itself as the door that others are compared with.
+/// The library itself, as the interface that others are compared with.
 struct Native(Detector);
 
 impl Door for Native {
@@ -191,8 +193,8 @@ fn digest_of_input() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Every PIN below `most` is tried against what a detector published of one of them: without a salt it is found, under a
-/// salt that nobody knows it is not.
+/// Tries every PIN below `most` against what a detector published about one of them. Without a salt the PIN is found;
+/// with an unknown salt it is not.
 fn pins_tried(most: u32) -> Result<(), Failure> {
     let pin = most / 2;
     let [plain, one, other] = [None, Some("first secret"), Some("other secret")].map(|salt| pins::published(salt, pin));

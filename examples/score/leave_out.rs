@@ -5,7 +5,7 @@ use crate::tables::{Figures, files};
 use loopwarden::tuned::ALL;
 use std::error::Error;
 
-/// Thresholds of the rules about goals, effects and talk, and what they are tried with.
+/// Thresholds of the rules about goals, effects and talk, with the values to try.
 const THRESHOLDS: [(&str, &[u32]); 8] = [
     ("reworded-request.nudge", &[7, 8, 10, 12, 15]),
     ("stale-talk.nudge", &[14, 17, 20, 24, 28]),
@@ -17,7 +17,7 @@ const THRESHOLDS: [(&str, &[u32]); 8] = [
     ("same-answer.nudge", &[3, 4, 5]),
 ];
 
-/// `NAME=VALUE`: sets a constant.
+/// Sets a constant, given as `NAME=VALUE`.
 pub(crate) fn set(what: &str) -> Result<(), Box<dyn Error>> {
     let (name, value) = what.split_once('=').ok_or("--set needs NAME=VALUE")?;
     let (_, constant, ..) = ALL.iter().find(|(known, ..)| *known == name).ok_or_else(|| {
@@ -31,7 +31,7 @@ pub(crate) fn set(what: &str) -> Result<(), Box<dyn Error>> {
 type Threshold = (&'static str, u32);
 type Scores<'a> = &'a dyn Fn(&[Threshold]) -> Result<Vec<Marks>, Box<dyn Error>>;
 
-/// One of what can be chosen, with every value that it was tried with and what came of it.
+/// A constant or threshold to choose, with every value tried and its results.
 struct Choice {
     name: &'static str,
     own: u32,
@@ -39,8 +39,8 @@ struct Choice {
 }
 
 impl Choice {
-    /// The value that is worth the most on the runs that `keep` keeps: of several the middle one, so that the value in use,
-    /// which was chosen on all of them, has no advantage.
+    /// The value with the highest worth on the runs selected by `keep`. Of several, the middle one, so that the value
+    /// in use, which was chosen on all runs, has no advantage.
     fn best(&self, records: &[Record], keep: &dyn Fn(&Record) -> bool) -> Option<&(u32, Vec<Marks>)> {
         let worth = |marks: &[Marks]| of(records, marks, keep).worth();
         let most = self.tried.iter().map(|(_, marks)| worth(marks)).max()?;
@@ -53,7 +53,7 @@ fn of(records: &[Record], marks: &[Marks], keep: &dyn Fn(&Record) -> bool) -> Fi
     Figures::of(records.iter().zip(marks).filter(|(record, _)| keep(record)))
 }
 
-/// What each choice gives where it is made without the collection that it is used on, and what all of them together give.
+/// Prints the results of each choice made without the collection that it is then used on, and of all choices together.
 pub(crate) fn report(records: &[Record], score: Scores<'_>) -> Result<(), Box<dyn Error>> {
     let fitted = score(&[])?;
     let mut choices = Vec::new();

@@ -1,8 +1,8 @@
-//! Scores scenario files, natively and in seconds: `cargo xtask score PATH…`.
+//! Scores scenario files natively, in seconds: `cargo xtask score PATH…`.
 //!
-//! For every file and all together: loops caught and false alarms at `nudge` and at `block`, how late the alarm came
-//! against the label's `third`, which rules were first, and which of them help one collection alone. It reads `.jsonl` and
-//! `.jsonl.gz` scenario files, and folders of them.
+//! Prints, per file and in total: loops caught and false alarms at `nudge` and at `block`, how late the alarm came
+//! compared with the label's `third`, which rules fired first, and which rules help only one collection. Reads `.jsonl`
+//! and `.jsonl.gz` scenario files, and folders of them.
 
 mod leave_out;
 #[path = "../../tests/support/raw_scenario.rs"]
@@ -33,7 +33,7 @@ usage: score PATH… [options]
   --json                  one JSON object a run instead of tables
 ";
 
-/// What was asked for.
+/// The command-line options.
 #[derive(Debug, Default)]
 struct Options {
     paths: Vec<PathBuf>,
@@ -72,7 +72,7 @@ fn options(mut args: impl Iterator<Item = String>) -> Result<Options, Box<dyn Er
     if options.paths.is_empty() { Err(HELP.into()) } else { Ok(options) }
 }
 
-/// What the file says, which is a configuration, or nothing.
+/// The configuration from a file, validated, or an empty one.
 fn base(file: Option<&PathBuf>) -> Result<String, Box<dyn Error>> {
     let Some(file) = file else { return Ok("{}".to_owned()) };
     let named = |error: &dyn Error| format!("{}: {error}", file.display());
@@ -81,7 +81,7 @@ fn base(file: Option<&PathBuf>) -> Result<String, Box<dyn Error>> {
     Ok(text)
 }
 
-/// The default configuration of the scoring: what the file says, without some rules, with some thresholds.
+/// The configuration for scoring: that of the file without some rules, and with a changed threshold.
 fn configured(base: &str, without: &[String], threshold: Option<(&str, u32)>) -> Result<String, Box<dyn Error>> {
     let mut config: serde_json::Value = serde_json::from_str(base)?;
     let top = config.as_object_mut().ok_or("the configuration is no object")?;
@@ -104,7 +104,7 @@ fn configured(base: &str, without: &[String], threshold: Option<(&str, u32)>) ->
     Ok(config)
 }
 
-/// Every run under a configuration, on all cores.
+/// Scores every run under a configuration, on all cores.
 fn score(records: &[Record], config: &str) -> Vec<Marks> {
     let (next, cores) = (AtomicUsize::new(0), thread::available_parallelism().map_or(1, usize::from));
     let work = || {
@@ -125,7 +125,7 @@ fn score(records: &[Record], config: &str) -> Vec<Marks> {
     all.into_iter().map(|(_, marks)| marks).collect()
 }
 
-/// Scores, and tells of what cannot be read behind all else.
+/// Scores, and lists at the end what could not be read.
 fn run(options: &Options) -> Result<ExitCode, Box<dyn Error>> {
     let base = base(options.config.as_ref())?;
     let thresholds =
@@ -209,7 +209,7 @@ mod tests {
         options(args.iter().map(|arg| (*arg).to_owned())).map_err(|error| error.to_string())
     }
 
-    /// A run in which one call fails so many times in a row.
+    /// A run in which one call fails `times` times in a row.
     fn run(id: &str, label: &str, times: usize) -> String {
         let call = r#"{"type":"tool-call","tool":"moor","args":{"berth":7}}"#;
         let result = r#"{"type":"tool-result","tool":"moor","outcome":"error","output":"Error: the quay is closed"}"#;
@@ -217,7 +217,7 @@ mod tests {
         format!(r#"{{"id":"{id}",{label},"events":[{events}]}}"#)
     }
 
-    /// A folder of its own with these files in it.
+    /// Creates a new folder with these files.
     fn folder(name: &str, files: &[(&str, &[u8])]) -> PathBuf {
         let folder = env::temp_dir().join(format!("loopwarden-score-{}-{name}", process::id()));
         fs::create_dir_all(&folder).unwrap();
@@ -261,7 +261,7 @@ mod tests {
         assert_eq!(labels, [("a", "stuck", Some(true)), ("a", "twice", Some(false))]);
         let rule = "repeated-call".to_owned();
         assert_eq!(first(&records, "{}"), [Some((5, rule.clone())), None]);
-        // Another threshold, and without the rule.
+        // With another threshold, and without the rule.
         let earlier = configured("{}", &[], Some(("repeated-call.nudge", 2))).unwrap();
         assert_eq!(first(&records, &earlier), [Some((3, rule.clone())), Some((3, rule.clone()))]);
         let without = configured("{}", &[rule], None).unwrap();

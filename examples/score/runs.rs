@@ -1,4 +1,4 @@
-//! Labelled runs, and what the detector makes of one.
+//! Labelled runs, and the detector's results on them.
 
 use crate::raw_scenario::{RawScenario, scenario};
 use loopwarden::json;
@@ -9,33 +9,33 @@ use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-/// One recorded run and what people say of it.
+/// A recorded run with its labels.
 #[derive(Debug)]
 pub(crate) struct Record {
-    /// Name of its file, which is its collection.
+    /// Name of its file, which identifies the collection.
     pub(crate) file: String,
     pub(crate) id: String,
-    /// `None` where nobody has said.
+    /// Whether it contains a loop; `None` if unlabelled.
     pub(crate) is_loop: Option<bool>,
-    /// Whether the run reached its goal, where that is known.
+    /// Whether the run reached its goal, if known.
     pub(crate) success: Option<bool>,
-    /// The event at which a supervisor would have stepped in.
+    /// Index of the event at which a supervisor would have intervened.
     pub(crate) third: Option<usize>,
     config: Option<String>,
-    /// The least level that counts.
+    /// The lowest level that counts as an alarm.
     least: Level,
     events: Vec<(usize, Event, bool)>,
 }
 
-/// What the detector made of a run.
+/// The detector's results on a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Marks {
-    /// The event of the first alarm, how many steps after [`Record::third`] it is, and the rule that led to it.
+    /// The first alarm at [`Record::least`] or above.
     pub(crate) nudge: Option<Alarm>,
     pub(crate) block: Option<Alarm>,
-    /// The first alarm of each rule.
+    /// Per rule, the event of its first finding at `nudge` or above.
     pub(crate) first: BTreeMap<String, usize>,
-    /// Rules with an alarm.
+    /// Rules with such a finding.
     pub(crate) rules: Vec<String>,
 }
 
@@ -45,11 +45,11 @@ pub(crate) struct Alarm {
     pub(crate) at: usize,
     pub(crate) rule: String,
     pub(crate) message: String,
-    /// Steps after the event at which a person would have stepped in; negative before it.
+    /// Steps after the event at which a supervisor would have intervened; negative if before it.
     pub(crate) late: Option<i64>,
 }
 
-/// Reads every scenario below the paths, and tells of the files and scenarios that cannot be read.
+/// Reads every scenario below the paths. Also returns messages about files and scenarios that cannot be read.
 pub(crate) fn load(paths: &[PathBuf]) -> Result<(Vec<Record>, Vec<String>), Box<dyn Error>> {
     let mut files = Vec::new();
     for path in paths {
@@ -80,7 +80,7 @@ fn below(path: &Path, files: &mut Vec<PathBuf>) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// As the command of the npm package says it.
+/// The same message as that of the npm package's command.
 const NO_TEXT: &str = "is no text that can be read; a log is UTF-8 text, plain or gzip-compressed";
 
 fn read(path: &Path, records: &mut Vec<Record>, unread: &mut Vec<String>) -> Result<(), Box<dyn Error>> {
@@ -89,7 +89,7 @@ fn read(path: &Path, records: &mut Vec<Record>, unread: &mut Vec<String>) -> Res
         let packed = std::mem::take(&mut bytes);
         flate2::read::GzDecoder::new(packed.as_slice()).read_to_end(&mut bytes)?;
     }
-    // Nobody's log holds a zero byte at its beginning; pictures do.
+    // Logs have no zero bytes near their beginning; images do.
     let zero = bytes.iter().take(4096).any(|byte| *byte == 0);
     let text = String::from_utf8(bytes).ok().filter(|_| !zero).ok_or(NO_TEXT)?;
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -103,7 +103,8 @@ fn read(path: &Path, records: &mut Vec<Record>, unread: &mut Vec<String>) -> Res
     Ok(())
 }
 
-/// A scenario as it is scored; a wrong label or configuration would score as silence.
+/// Prepares a scenario for scoring. Fails on an invalid label or configuration, which would otherwise be scored as no
+/// alarm.
 fn record(file: &str, raw: &RawScenario) -> Result<Record, Box<dyn Error>> {
     if let Some(config) = &raw.config {
         json::detector(config).map_err(|error| format!("config: {error}"))?;
@@ -112,7 +113,7 @@ fn record(file: &str, raw: &RawScenario) -> Result<Record, Box<dyn Error>> {
     let read = |(at, event): (usize, &crate::raw_scenario::RawEvent)| match json::event(&event.text) {
         Ok(read) => Some((at, read, event.pending)),
         Err(error) => {
-            // What is refused is no evidence: whoever converts logs must hear of it.
+            // A rejected event is missing evidence, and whoever converts logs has to know.
             eprintln!("{file}: event {at} of {} is left out: {error}", raw.id);
             None
         }
@@ -140,10 +141,10 @@ fn record(file: &str, raw: &RawScenario) -> Result<Record, Box<dyn Error>> {
 }
 
 impl Record {
-    /// Runs it under its own configuration, or else the given one.
+    /// Replays the run with its own configuration or, if it has none, the given one.
     pub(crate) fn marks(&self, config: &str) -> Marks {
         let mut marks = Marks::default();
-        // INVARIANT: both were read before, and told of where they were wrong.
+        // INVARIANT: both configurations have been validated before.
         let Ok(mut detector) = json::detector(self.config.as_deref().unwrap_or(config)) else { return marks };
         for (at, event, pending) in &self.events {
             let answer = if *pending { detector.check(event) } else { detector.record(event) };
@@ -169,8 +170,8 @@ impl Record {
         marks
     }
 
-    /// Steps from the event at which a person would have stepped in to an alarm: calls, or what the agents say in a run
-    /// without any.
+    /// Steps from the event at which a supervisor would have intervened to an alarm. A step is a call or, in a run
+    /// without calls, a message of an agent.
     fn late(&self, alarm: usize) -> Option<i64> {
         let third = self.third?;
         let calls = self.events.iter().any(|(_, event, _)| matches!(event.body, Body::ToolCall(_)));

@@ -1,24 +1,24 @@
-//! What is printed.
+//! The output.
 
 use crate::runs::{Alarm, Marks, Record};
 use std::collections::BTreeMap;
 
-/// Steps after the moment of a supervisor up to which an alarm is in time.
+/// An alarm up to this many steps after a supervisor would have intervened is in time.
 const IN_TIME: i64 = 2;
 
-/// Figures of a set of runs.
+/// Totals over a set of runs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Figures {
     pub(crate) loops: usize,
     pub(crate) honest: usize,
-    /// Caught and false, at `nudge` and at `block`.
+    /// Loops caught and false alarms, at `nudge` and at `block`.
     pub(crate) nudge: (usize, usize),
     pub(crate) block: (usize, usize),
     in_time: usize,
-    /// Caught loops whose label says when.
+    /// Caught loops whose label has a time.
     timed: usize,
     early: usize,
-    /// Runs without a label that reached their goal, and alarms on them.
+    /// Runs that reached their goal and are not labelled as loops, and alarms on them.
     good: usize,
     pub(crate) good_nudge: usize,
     good_block: usize,
@@ -58,7 +58,7 @@ impl Figures {
         figures
     }
 
-    /// What it is worth: a false alarm costs as much as four loops are worth.
+    /// Loops caught minus four times the false alarms.
     pub(crate) fn worth(&self) -> i64 {
         let bad = i64::try_from(self.nudge.1 + self.good_nudge).unwrap_or(i64::MAX);
         i64::try_from(self.nudge.0).unwrap_or(i64::MAX) - 4 * bad
@@ -80,7 +80,7 @@ pub(crate) fn files(records: &[Record]) -> Vec<&str> {
     files
 }
 
-/// The table of files, and which rule was first how often.
+/// Prints the table of files, and how often each rule fired first.
 pub(crate) fn summary(records: &[Record], marks: &[Marks]) {
     println!(
         "{:<26} {:>9} {:>8} {:>9} {:>8} {:>8} {:>4}  reached their goal: nudged, blocked",
@@ -111,8 +111,8 @@ pub(crate) fn summary(records: &[Record], marks: &[Marks]) {
     }
 }
 
-/// Which rules find loops, in how many collections, and which loops only they find: what helps one collection alone may have
-/// been made for it.
+/// Prints which rules find loops, in how many collections, and which loops only they find. A rule that helps only one
+/// collection may be overfitted to it.
 pub(crate) fn by_rule(records: &[Record], marks: &[Marks]) {
     let mut rules: BTreeMap<&str, (BTreeMap<&str, usize>, usize, usize)> = BTreeMap::new();
     for (record, marks) in records.iter().zip(marks) {
@@ -145,7 +145,7 @@ fn told(alarm: Option<&Alarm>) -> String {
     })
 }
 
-/// What went wrong, by name.
+/// Lists missed, late and early loops and false alarms by name.
 pub(crate) fn list(records: &[Record], marks: &[Marks]) {
     println!();
     for (record, marks) in records.iter().zip(marks) {
@@ -163,7 +163,7 @@ pub(crate) fn list(records: &[Record], marks: &[Marks]) {
     }
 }
 
-/// One run, for other programs.
+/// The results of one run as JSON, for other programs.
 pub(crate) fn json(record: &Record, marks: &Marks) -> serde_json::Value {
     let alarm = |alarm: Option<&Alarm>| {
         alarm.map(|alarm| serde_json::json!({ "at": alarm.at, "rule": alarm.rule, "late": alarm.late }))
@@ -180,7 +180,7 @@ pub(crate) fn json(record: &Record, marks: &Marks) -> serde_json::Value {
     })
 }
 
-/// What is lost and gained without a rule.
+/// Prints the loops lost and the false alarms avoided without a rule.
 pub(crate) fn difference(rule: &str, records: &[Record], with: &[Marks], without: &[Marks]) {
     let count = |is_loop: bool, level: fn(&Marks) -> bool| {
         let runs = records.iter().zip(with.iter().zip(without)).filter(|(record, _)| record.is_loop == Some(is_loop));
@@ -196,7 +196,7 @@ pub(crate) fn difference(rule: &str, records: &[Record], with: &[Marks], without
     );
 }
 
-/// A threshold chosen on all files but one, and what it is worth on that one, for each in turn.
+/// Chooses a threshold on all files but one and prints its results on that one, for each file in turn.
 pub(crate) fn left_out(what: &str, records: &[Record], tried: &[(u32, Vec<Marks>)]) {
     println!("\n{what}: fitted");
     let figures = |marks: &[Marks], keep: &dyn Fn(&Record) -> bool| {

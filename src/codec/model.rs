@@ -1,4 +1,4 @@
-//! The bytes of what a snapshot holds of the public model.
+//! Encoding of the types of the public model that are part of a snapshot.
 
 use super::{ALLOCATION, Codec, Reader, codec, put_text};
 use crate::model::{
@@ -7,7 +7,7 @@ use crate::model::{
 };
 use alloc::vec::Vec;
 
-/// By its length alone, so that one that is shared, or part of the program, counts for as much as a restored one.
+/// Measured by length alone, so that shared and static texts count the same as restored ones.
 impl Codec for SmolStr {
     const SIZE: usize = 24;
 
@@ -37,10 +37,10 @@ codec!(enum Recommendation {
     SwitchToInteractive: 6, SpawnReviewer: 7, RetryWithNewProvider: 8, Rollback: 9, RequestTests: 10,
 });
 
-/// Bytes of a short text that take no memory of their own.
+/// Bytes of the longest text stored inline, without heap memory.
 const INLINE: usize = 23;
 
-// As the host named them.
+// These names are a host's own.
 codec!(struct Scope { run, task, parent_task, agent } raw);
 codec!(struct Evidence { seq, step, digest, at, tool, args, outcome, excerpt });
 codec!(struct Wasted { events, tokens, cost_micros, milliseconds });

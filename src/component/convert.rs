@@ -1,16 +1,16 @@
-//! WIT to model for what comes in, model to WIT for what goes out.
+//! Conversions from WIT to the model for inputs, and from the model to WIT for outputs.
 //!
-//! Records are taken apart and put together field by field and variants are matched case by case, without `..` and
-//! `_`: a field or case that only one side knows does not compile.
+//! Records are destructured and rebuilt field by field, and variants matched case by case, without `..` or `_`: a field
+//! or case that only one side has is a compile error.
 
 use super::wit;
 use crate::{json, model};
 use alloc::{string::String, sync::Arc};
 use serde_json::Value;
 
-/// Free-form JSON travels as text; `field` is what an error names.
+/// Parses free-form JSON, which travels as text. `field` is named in errors.
 ///
-/// `null` is what JSON events write for an absent value, so it is one here too.
+/// `null` means absent, as in JSON events.
 fn json_value(text: Option<String>, field: &str) -> Result<Option<Value>, model::Error> {
     let Some(text) = text else { return Ok(None) };
     match json::value(&text) {
@@ -83,8 +83,8 @@ impl From<model::Error> for wit::DetectorError {
 
 // -------------------------------------------------------------------------------------------------------- records
 
-/// Records whose fields have the same names on both sides: a field is as it was, or what is made of it. `try`: that may
-/// fail.
+/// Conversions of records whose fields have the same names on both sides. A field is moved, or converted by the given
+/// expression. `try`: the conversion may fail.
 macro_rules! records {
     ($($from:ident::$name:ident => $to:ident { $($field:ident $(: $made:expr)?),* $(,)? })*) => {
         $(impl From<$from::$name> for $to::$name {
@@ -165,7 +165,7 @@ records! {
 
 // ---------------------------------------------------------------------------------------------------------- enums
 
-/// Enums whose cases have the same names on both sides.
+/// Conversions of enums whose cases have the same names on both sides.
 macro_rules! enums {
     ($($from:ident::$name:ident => $to:ident { $($case:ident),* $(,)? })*) => {
         $(impl From<$from::$name> for $to::$name {

@@ -1,6 +1,6 @@
-//! The WIT front door: the typed interface of `wit/`, exported as a component that imports nothing.
+//! The typed interface of `wit/`, exported as a component that imports nothing.
 //!
-//! Nothing here decides anything: `convert` carries values between the interface and the model.
+//! It makes no decisions: `convert` translates values between the interface and the model.
 
 mod convert;
 
@@ -20,13 +20,13 @@ mod bindings {
     export!(Component);
 }
 
-/// The component.
+/// The component's exports.
 struct Component;
 
-/// What stands behind a `detector` handle.
+/// The detector behind a `detector` handle.
 ///
-/// A handle gives out shared references only. The canonical ABI never enters a component twice, so the cell is always
-/// free; were it not, the call would answer that it was refused, and the detector would be as it was.
+/// Handles give out shared references only. The canonical ABI never re-enters a component, so the cell is never
+/// borrowed twice; if it were, the call would fail and leave the detector unchanged.
 struct Handle(RefCell<crate::Detector>);
 
 impl wit::Guest for Component {

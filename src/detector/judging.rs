@@ -1,4 +1,4 @@
-//! One event from facts to verdict: entered into its run, read, shown to the rules and handed to the policy.
+//! One event from facts to verdict: entered into its run, interpreted, shown to the rules, and passed to the policy.
 
 use crate::model::{
     Body, Context, Custom, Event, HostKind, Level, Message, Outcome, Payloads, Record, Role, ToolCall, ToolResult,
@@ -17,14 +17,14 @@ use crate::text::{
 use alloc::{borrow::Cow, boxed::Box, vec::Vec};
 use core::cell::RefCell;
 
-/// Letters from which the answer to a handover is what the other one has done, and no acknowledgement.
+/// Letters from which the answer to a handover counts as a report of work done rather than an acknowledgement.
 const REPORT: u32 = 60;
-/// Bytes of the answer of a call that only lets time pass; a longer one shows what is there by then.
+/// Bytes of the result of a call that only waits. A longer result shows the state after the wait.
 const IDLE_ANSWER: usize = 200;
 
-/// One event, from facts to verdict; nothing where no rule has said anything, as of most.
+/// Judges one event. Returns `None` if no rule has a finding, which is the usual case.
 ///
-/// `before` is the memory of the rules that `run` is a copy of [for a call](Run::before_call).
+/// `before` is the state of the rules, if `run` is a copy made [for a call](Run::before_call).
 pub(super) fn judge(
     settings: &Settings,
     scratch: &mut Scratch,
@@ -59,7 +59,7 @@ pub(super) fn judge(
     judging.end()
 }
 
-/// Where an event happened. A result that names no task is of its call's.
+/// The context of an event. A result without a task belongs to the task of its call.
 fn in_its_place<'a>(run: &Run, event: &'a Event) -> Cow<'a, Context> {
     let context = &event.context;
     if let Body::ToolResult(result) = &event.body
@@ -73,12 +73,12 @@ fn in_its_place<'a>(run: &Run, event: &'a Event) -> Cow<'a, Context> {
     Cow::Borrowed(context)
 }
 
-/// Whether a context says no more than whose the event is.
+/// Whether a context carries nothing besides names.
 pub(super) fn tells_nothing_else(context: &Context) -> bool {
     context.at.is_none() && context.round.is_none() && context.tokens.is_none() && context.cost_micros.is_none()
 }
 
-/// Whether something is kept about the event's task.
+/// Whether the event updates state that is kept per task.
 fn is_of_a_task(body: &Body) -> bool {
     matches!(
         body,
@@ -94,7 +94,7 @@ fn is_of_a_task(body: &Body) -> bool {
     )
 }
 
-/// Counts what the event tells about the run as a whole.
+/// Updates the counters of the run as a whole.
 pub(super) fn count(settings: &Settings, run: &mut Run, event: &Event) {
     let round = round_key(&event.context);
     let (run_iterations, standings) = (&mut run.iterations, &mut run.standings);
@@ -108,7 +108,7 @@ pub(super) fn count(settings: &Settings, run: &mut Run, event: &Event) {
         Body::Progress(progress) => progress.tests.as_ref().and_then(|tests| tests.failing),
         _ => None,
     };
-    // Whether it shows an iteration, as hardly an event does.
+    // Whether the event shows an iteration; few do.
     let counts = match &event.body {
         Body::Output(_) | Body::Turn(_) => true,
         Body::Host(host) => host.kind == HostKind::TurnStart,
@@ -132,7 +132,7 @@ pub(super) fn count(settings: &Settings, run: &mut Run, event: &Event) {
     }
 }
 
-/// Counts what the event tells about its task, and about the workflow.
+/// Updates the counters of the event's task and of the workflow.
 fn count_for_task(settings: &Settings, salt: u64, run: &mut Run, event: &Event, context: &Context) {
     let (task, parent) = (task_of(context), parent_of(context));
     let owner = owner_key(context.task.as_deref(), context.parent_task.as_deref());
@@ -154,7 +154,7 @@ fn count_for_task(settings: &Settings, salt: u64, run: &mut Run, event: &Event, 
     }
 }
 
-/// Brings the evidence that the event is about to hand; false where none is kept of its task.
+/// Switches to the evidence of the event's task. Returns false if none is kept for it.
 fn turn_to_lane(run: &mut Run, event: &Event, context: &Context) -> bool {
     let (task, parent) = (task_of(context), parent_of(context));
     let lane = if matches!(event.body, Body::Evaluation(_)) { run.asked(task) } else { task };
@@ -170,29 +170,29 @@ fn turn_to_lane(run: &mut Run, event: &Event, context: &Context) -> bool {
     true
 }
 
-/// The judging of one event.
+/// The state while one event is judged.
 pub(super) struct Judging<'a> {
     settings: &'a Settings,
     pub(super) scratch: &'a mut Scratch,
     pub(super) run: &'a mut Run,
-    /// What rules look ahead in, where the run is a copy [for a call](Run::before_call).
+    /// The rules' state to look ahead in, if the run is a copy made [for a call](Run::before_call).
     before: Option<&'a States>,
     event: &'a Event,
-    /// The event as a possible onset.
+    /// The event as a possible onset of a loop.
     onset: Onset,
-    /// Of the event, its call's task filled in where it names none.
+    /// The event's context, with the task of the answered call if it names none itself.
     context: &'a Context,
-    /// The evidence at hand is another task's.
+    /// Whether the evidence at hand belongs to another task.
     apart: bool,
     raised: Vec<Raised>,
     tool: Tool,
-    /// The call that the event answers.
+    /// The call that the event is the result of.
     answers: Option<Call>,
     pub(super) digests: RefCell<Digests>,
 }
 
 impl<'a> Judging<'a> {
-    /// With the evidence of the event's own task at hand, in the run itself.
+    /// Judges on the run itself, with the evidence of the event's own task.
     pub(super) fn new(
         settings: &'a Settings,
         scratch: &'a mut Scratch,
@@ -206,7 +206,7 @@ impl<'a> Judging<'a> {
         Self { settings, scratch, run, before, event, context, onset, apart, raised, tool, answers, digests }
     }
 
-    /// Shows that something has happened to the rules that look at nothing else.
+    /// Tells the rules that look at no other fact that an event has happened.
     pub(super) fn tick(&mut self) {
         let (limits, spent) = (self.tool.limits(self.settings), RunView::spent(self.run));
         if self.run.rules.tick(limits, &spent) {
@@ -240,7 +240,7 @@ impl<'a> Judging<'a> {
         self.run.rules.observe(self.before, fact, limits, &mut cx, self.apart, &mut self.raised);
     }
 
-    /// Looks at the event for itself.
+    /// Interprets the event and shows the resulting facts to the rules.
     fn look(&mut self) {
         let event = self.event;
         match &event.body {
@@ -264,7 +264,7 @@ impl<'a> Judging<'a> {
         self.show(&Fact::Output { text, signature: &signature, failing, line: &printable(first, 80) });
     }
 
-    /// A human's words change the context of the whole run, and are heard at the task that they name, or at every one.
+    /// A user's message changes the context of the whole run. It is shown to the task that it names, or to every task.
     fn heard(&mut self, message: &Message) {
         self.run.ordered.heard(&message.text, self.run.events);
         if !self.settings.config.conventions.keep_on_user_message {
@@ -283,14 +283,14 @@ impl<'a> Judging<'a> {
         Sighting { seq: self.run.touched, step: self.context.step.into(), key }
     }
 
-    /// What is said about a tool comes before everything else about its calls.
+    /// Loads the tool's settings, before anything else is done with its calls. Returns whether the tool is enabled.
     fn configure(&mut self, tool: &str) -> bool {
         self.tool = self.settings.tool(tool).ordered(self.settings, self.run.ordered);
         self.tool.enabled
     }
 
-    /// What a call is told from others by: one that hands over control by what it says beside the reasons, and by what
-    /// is new since the latest of those.
+    /// The key that calls are compared by. For a handover, it ignores the stated reasons and includes what is new since
+    /// the previous handover.
     fn call_key(&mut self, payload: &ToolCall, hands_over: bool) -> CallKey {
         let (ignore, identity, salt) = (&self.tool.ignore_args, &self.tool.identity_args, self.scratch.salt);
         if !hands_over {
@@ -305,7 +305,7 @@ impl<'a> Judging<'a> {
     }
 
     fn call(&mut self, payload: &ToolCall) {
-        // The host's own calls are no evidence of what the agent does.
+        // The host's own calls are no evidence of the agent's behaviour.
         if self.context.synthetic || !self.configure(&payload.tool) {
             return;
         }
@@ -325,12 +325,13 @@ impl<'a> Judging<'a> {
         }
     }
 
-    /// Whether the event happens, and is not only checked.
+    /// Whether the event is recorded rather than only checked.
     fn happens(&self) -> bool {
         self.before.is_none()
     }
 
-    /// Reads a call. `to_another` is whether it names another agent, `waits` whether it lets time pass, and how long.
+    /// Interprets a call. `to_another`: whether it names another agent; `waits` and `length`: whether it lets time
+    /// pass, and how long.
     fn read_call(
         &mut self,
         payload: &ToolCall,
@@ -344,7 +345,7 @@ impl<'a> Judging<'a> {
         let mutates = text::mutates(payload, named, self.tool.mutates);
         let happens = self.happens();
         let (said, json) = text::arguments(payload, &mut self.scratch.call);
-        // Only what came of a call is compared by these, and nothing comes of one that is checked.
+        // Only used to compare results, which a checked call does not have.
         let frame = if happens { text::call_frame(said) } else { 0 };
         let echo = if happens { Late::of(said, json) } else { Late::default() };
         let edit = if mutates { text::edit(payload, named, said) } else { Edit::No };
@@ -361,7 +362,7 @@ impl<'a> Judging<'a> {
         };
         let open = self.settings.config.privacy.payloads == Payloads::Excerpt;
         let (kind, watches) = text::kind(payload, named, tool);
-        // Something is waited for, and this looks whether it is there.
+        // The user asked to wait for something, and this call looks whether it has arrived.
         let awaited = self.run.ordered.waits
             && !mutates
             && matches!(asks, Asks::Nothing | Asks::Record | Asks::View | Asks::Gesture);
@@ -390,7 +391,8 @@ impl<'a> Judging<'a> {
         }
     }
 
-    /// Another agent of this run whose name a call gives: it hands something over, whatever its tool is called.
+    /// Another agent of this run that the call's arguments name. Such a call is a handover, whatever the tool is
+    /// called.
     fn another(&self, call: &ToolCall) -> Option<Key> {
         self.context.agent.as_ref()?;
         let arguments = call.args.as_ref()?.as_object()?;
@@ -408,11 +410,11 @@ impl<'a> Judging<'a> {
             Matched::None => None,
             Matched::Replay => return,
         };
-        // A veto or an answer of the host's own settles the call and tells nothing about the agent; neither does a
+        // A refusal or an answer by the host itself settles the call but says nothing about the agent; neither does a
         // call that never ran.
         let synthetic = self.context.synthetic;
         if synthetic || result.outcome == Outcome::NotExecuted {
-            // What the host made up from nothing does not even settle a call.
+            // A synthetic result without a call does not even settle one.
             if call.is_some() || !synthetic {
                 self.show(&Fact::NotRun(call.as_ref(), (!synthetic).then_some(result)));
             }
@@ -429,8 +431,8 @@ impl<'a> Judging<'a> {
         let bare = self.bare(result, call.as_ref().map_or_else(|| mark(tool), |call| call.kind));
         let result = bare.as_ref().unwrap_or(result);
         let mut facts = self.read(name, result, call.as_ref());
-        // An edit that found nothing to edit has failed, whatever its outcome, and so has a command line that comes to
-        // a program's complaint and nothing else.
+        // An edit that did not find its text has failed, whatever its outcome; so has a command line that produced
+        // nothing but a program's complaint.
         let edits = call.as_ref().is_some_and(|call| call.edit != Edit::No);
         let kind = call.as_ref().map_or(0, |call| call.kind);
         let complains = || result.exit_code.is_none() && text::only_complains(&result.output, tool, kind);
@@ -446,8 +448,8 @@ impl<'a> Judging<'a> {
         self.step(tool, call, facts, result);
     }
 
-    /// Enters a call with its outcome into the run, and shows it to the rules. Asked for in one place, where what it is
-    /// given would be moved as a whole.
+    /// Records a call with its outcome in the run and shows it to the rules. Inlined: called in one place, and its
+    /// arguments are large to move.
     #[inline(always)]
     fn step(&mut self, tool: Key, call: Option<Call>, facts: OutcomeFacts, result: &ToolResult) {
         let at = self.context.at;
@@ -460,7 +462,7 @@ impl<'a> Judging<'a> {
         self.came(call.as_ref(), &facts);
         let compared = combine("sighting", &[call.as_ref().map_or(0, |call| call.key), facts.light]);
         let sees = call.as_ref().map_or(Sees::All, |call| call.sees);
-        // Each step of a bisection is another one, in the same words.
+        // Every step of a bisection is a different one, reported in the same words.
         let narrows = !facts.failed && text::narrows(&result.output);
         let changed = call.as_ref().filter(|call| call.mutates && result.outcome == Outcome::Ok && !facts.failed);
         let remade = changed.is_some_and(|call| self.run.counted.remakes(call.key));
@@ -470,7 +472,7 @@ impl<'a> Judging<'a> {
         }
         changes.iter_mut().for_each(|changes| changes.after(&self.run.counted));
         let [own, seen_changes, all] = changes;
-        // What others do in between is done for it.
+        // What other agents do after a handover is part of it.
         let handed = call.as_ref().is_some_and(|call| call.sees == Sees::All);
         let index = self.run.counted.steps;
         let mut step = Step {
@@ -509,7 +511,8 @@ impl<'a> Judging<'a> {
         }
     }
 
-    /// Notes what came, for whoever control is handed over to next: not what only acknowledges a handover.
+    /// Records what the agent has found out, for whoever takes over next; a mere acknowledgement of a handover does not
+    /// count.
     fn came(&mut self, call: Option<&Call>, facts: &OutcomeFacts) {
         let hands_over = call.is_some_and(|call| call.asks == Asks::Handover);
         if !facts.failed && !facts.negative && (!hands_over || facts.letters >= REPORT) {
@@ -518,7 +521,7 @@ impl<'a> Judging<'a> {
         }
     }
 
-    /// A result without what a harness put around its output; nothing where it put nothing there.
+    /// The result without text that the harness added around its output; `None` if it added none.
     fn bare(&mut self, result: &ToolResult, kind: u32) -> Option<ToolResult> {
         let opened = text::opened(result);
         let result = opened.as_ref().unwrap_or(result);
@@ -527,14 +530,14 @@ impl<'a> Judging<'a> {
         within.map(|within| text::opened(&within).unwrap_or(within)).or(opened)
     }
 
-    /// Whether a call ran into its own limit: it has waited, as long as the clock does not tell otherwise.
+    /// Whether a call ran into its own time limit. It has then waited, unless the event times say otherwise.
     fn has_waited(&self, call: Option<&Call>, facts: &OutcomeFacts, result: &ToolResult) -> bool {
         let called = call.and_then(|call| call.onset.at.get());
         let lasted = called.zip(self.context.at).is_none_or(|(called, now)| now.saturating_sub(called) >= PAUSE.into());
         facts.transient && lasted && text::waited(&result.output)
     }
 
-    /// Reads what came of a call.
+    /// Interprets the outcome of a call.
     fn read(&mut self, name: &str, result: &ToolResult, call: Option<&Call>) -> OutcomeFacts {
         let quiet = call.map_or(Empty::Nothing, |call| call.quiet);
         let echo = call.map(|call| &call.echo);
@@ -548,8 +551,8 @@ impl<'a> Judging<'a> {
         facts
     }
 
-    /// What else may repeat, seen as a call of that name with its outcome, on a path of its own: between the agent's
-    /// calls it neither hides a loop nor makes one.
+    /// A custom event, treated as a call of that name with its outcome, but counted apart: between the agent's calls it
+    /// neither hides a loop nor forms one with them.
     fn custom(&mut self, custom: &Custom) {
         if !self.configure(&custom.name) {
             return;
@@ -571,7 +574,7 @@ impl<'a> Judging<'a> {
         let mut facts =
             text::outcome(&custom.name, &result, Empty::Blank, None, volatile, (&glance, false), self.scratch);
         if unknown {
-            // Nothing is known to differ, and nothing to be equal to the byte.
+            // With an unknown outcome, nothing is known to be different or byte-for-byte equal.
             facts.exact = combine("custom/unknown", &[self.run.touched]);
         }
         self.run.counted.customs = self.run.counted.customs.saturating_add(1);
@@ -579,7 +582,7 @@ impl<'a> Judging<'a> {
         self.show(&Fact::Custom(&Step::of_custom(call, facts, sighting, &self.run.counted, context.at)));
     }
 
-    /// A cycle of the workflow that is halted leaves a record, whatever halted it.
+    /// Adds a record if a cycle of the workflow is halted, whatever rule halted it.
     fn record_halt(&mut self, verdict: &mut Verdict) {
         let context = self.context;
         let has_one = verdict.records.iter().any(|record| matches!(record, Record::LoopHalted { .. }));
@@ -593,9 +596,9 @@ impl<'a> Judging<'a> {
         self.run.workflow.halted(&verdict.records);
     }
 
-    /// What is said; nothing where no rule has said anything.
+    /// Finishes the event. Returns `None` if no rule has a finding.
     pub(super) fn end(&mut self) -> Option<Judgement> {
-        // What is not there is not moved.
+        // Returns early so that no large value is moved.
         if self.is_quiet() {
             self.run.standings.judged(Level::Continue, self.run.now);
             self.put_back();
@@ -611,7 +614,7 @@ impl<'a> Judging<'a> {
         self.run.note_lost();
     }
 
-    /// No rule has said anything, and nobody has stopped the run.
+    /// Whether no rule has a finding and the run has not been stopped.
     pub(super) fn is_quiet(&self) -> bool {
         self.raised.is_empty() && !self.run.stopped
     }

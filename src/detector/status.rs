@@ -1,4 +1,4 @@
-//! Where a scope stands.
+//! The status of a scope.
 
 use crate::model::{BudgetsLeft, NoNext, NodeStanding, RuleStanding, Scope, Status};
 use crate::rules::{RULES, Settings, max_cycle_iterations, max_turns, ordered, task_name};
@@ -6,7 +6,7 @@ use crate::state::{Flow, Run, Taken, Whose, owner_key, trend};
 use crate::text::Key;
 use alloc::{collections::BTreeMap, string::String, string::ToString, vec::Vec};
 
-/// Where a scope of a run stands; of a run that is not known, what it has not used of its budgets.
+/// The status of a scope within a run; for an unknown run, its full budgets.
 pub(super) fn status(settings: &Settings, run: Option<&Run>, scope: &Scope) -> Status {
     let none;
     let of_run = match run {
@@ -45,7 +45,7 @@ pub(super) fn status(settings: &Settings, run: Option<&Run>, scope: &Scope) -> S
     }
 }
 
-/// Key of the task that the workflow counts for, where the scope names one.
+/// The key of the task by which the workflow counts, if the scope names one.
 fn named_task(scope: &Scope) -> Option<Key> {
     let named = scope.task.is_some() || scope.parent_task.is_some();
     named.then(|| owner_key(scope.task.as_deref(), scope.parent_task.as_deref()))
@@ -62,7 +62,7 @@ fn budgets_left(settings: &Settings, run: &Run) -> BudgetsLeft {
     }
 }
 
-/// Every rule that is on and holds evidence about a scope.
+/// Every enabled rule that holds evidence about a scope.
 fn standings(settings: &Settings, run: &Run, whose: &Whose, flow: &Flow<'_>) -> Vec<RuleStanding> {
     let mut limits = *settings.limits();
     ordered(&mut limits, run.ordered);
@@ -71,7 +71,7 @@ fn standings(settings: &Settings, run: &Run, whose: &Whose, flow: &Flow<'_>) -> 
     let mut enabled = limits.map(|limits| limits.enabled);
     for mut table in settings.of_tools() {
         ordered(&mut table, run.ordered);
-        // What holds whichever tool it is can be said.
+        // Only what is the same for every tool can be reported.
         let of_tool = run.outlooks(whose, flow, &table, &settings.config);
         next.iter_mut().zip(of_tool).for_each(|(next, own)| *next = next.filter(|next| *next == own.next));
         enabled.iter_mut().zip(table).for_each(|(enabled, own)| *enabled |= own.enabled);
@@ -92,7 +92,7 @@ fn standings(settings: &Settings, run: &Run, whose: &Whose, flow: &Flow<'_>) -> 
     .collect()
 }
 
-/// What a status says per task: of the scope's task, or of every task where the scope names none.
+/// The entry of the scope's task only, or all entries if the scope names none.
 fn of_task<T>(tasks: BTreeMap<String, T>, scope: &Scope) -> BTreeMap<String, T> {
     let Some(task) = &scope.task else { return tasks };
     let (shown, mut kept) = (task_name(task), BTreeMap::new());
@@ -104,7 +104,7 @@ fn of_task<T>(tasks: BTreeMap<String, T>, scope: &Scope) -> BTreeMap<String, T> 
     kept
 }
 
-/// Every node of the workflow as a scope stands.
+/// The status of every node of the workflow, for a scope.
 fn nodes(settings: &Settings, run: &Run, scope: &Scope) -> BTreeMap<String, NodeStanding> {
     let budgets = &settings.config.budgets;
     let nodes = run.workflow.nodes(settings.graph.as_ref(), named_task(scope)).into_iter();

@@ -1,11 +1,11 @@
-//! The short way of a piece of streamed text is the long one.
+//! The fast path for streaming chunks gives the same results as the general one.
 
 use super::Detector;
 use crate::json;
 use crate::model::{Body, Decision, Event, Scope};
 use alloc::format;
 
-/// Numbers that look random, the same on every run.
+/// A deterministic pseudo-random generator.
 struct Numbers(u64);
 
 impl Numbers {
@@ -19,7 +19,7 @@ impl Numbers {
     }
 }
 
-/// A host that streams: what it is at, and the time.
+/// A simulated streaming host: its current run, agent and time.
 struct Host {
     numbers: Numbers,
     run: &'static str,
@@ -28,7 +28,7 @@ struct Host {
 }
 
 impl Host {
-    /// Its next event: mostly a piece of text that goes on where the last one ended.
+    /// The next event: mostly a chunk that continues the previous one.
     fn event(&mut self) -> Event {
         let Self { numbers, run, agent, now } = self;
         if numbers.below(30) == 0 {
@@ -54,7 +54,7 @@ impl Host {
             r#","step":3"#,
             r#","costMicros":5"#,
         ]);
-        // A run that knows tasks has lanes.
+        // A run with tasks has lanes.
         if run.ends_with("d\"") && numbers.below(20) == 0 {
             fields += numbers.of(&[r#","task":"t""#, r#","task":"u","parentTask":"t""#, r#","synthetic":true"#]);
         }
@@ -88,7 +88,7 @@ fn the_short_way_is_the_long_one() {
         (5, r#"{"rules":{"stream-period":{"nudge":40,"block":80,"halt":160}},"prices":{"millionTokens":"3"}}"#),
     ] {
         let mut short = json::detector(config).unwrap();
-        // Less than a configuration may ask for, so that a piece of text has others forgotten.
+        // Below the configurable minimum, so that chunks cause other runs to be forgotten.
         let tight = config.contains("maxBytes");
         if tight {
             short.settings.config.memory.max_bytes = Some(60_000);

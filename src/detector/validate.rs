@@ -1,4 +1,4 @@
-//! What an event must not be, beyond what the model's types refuse.
+//! Validation of events beyond what the model's types enforce.
 
 use crate::model::{Body, Collaboration, Context, Error, ErrorCode, Event, Progress, ToolCall, ToolResult};
 use crate::rules::LONGEST_NAME;
@@ -6,15 +6,15 @@ use crate::text::{self, LONGEST_EMBEDDING};
 use alloc::{format, string::String};
 use serde_json::Value;
 
-/// Levels of nesting that arguments and other free JSON may have.
+/// Levels of nesting allowed in arguments and other free-form JSON.
 pub(crate) const DEPTH: usize = 120;
 
-/// Whether a name is longer than one that is kept may be.
+/// Whether a name exceeds [`LONGEST_NAME`] characters.
 pub(super) fn is_long(name: &str) -> bool {
     name.len() > LONGEST_NAME && name.chars().count() > LONGEST_NAME
 }
 
-/// Whether a name names nothing.
+/// Whether a name is empty or blank.
 pub(crate) fn is_blank(name: &str) -> bool {
     name.trim_ascii().is_empty()
 }
@@ -23,7 +23,7 @@ fn fail(field: &str, message: &str) -> Result<(), Error> {
     Err(Error::new(ErrorCode::InvalidEvent, message).at(field))
 }
 
-/// Refuses contradictions, numbers out of range and nesting without end.
+/// Rejects contradictions, numbers out of range, names that are too long and excessive nesting.
 pub(super) fn validate(event: &Event) -> Result<(), Error> {
     let Context { run, agent, task, parent_task, .. } = &event.context;
     let names = [("run", run), ("agent", agent), ("task", task), ("parentTask", parent_task)];

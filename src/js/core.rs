@@ -1,4 +1,4 @@
-//! The detector, and the quick way into it.
+//! The detector and the fast path into it.
 
 use super::thrown;
 use crate::model::{Error, Event, Verdict};
@@ -8,14 +8,14 @@ use alloc::{string::String, vec::Vec};
 use js_sys::Uint8Array;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
-/// The answer is JSON text, to be fetched with [`Door::answer`]: a verdict.
+/// The answer is a verdict as JSON text, to be fetched with [`Door::answer`].
 const VERDICT: f64 = -1.0;
-/// The same: an error.
+/// The answer is an error as JSON text, to be fetched with [`Door::answer`].
 const ERROR: f64 = -2.0;
-/// The message cannot say this event: it must come as JSON text.
+/// The binary encoding does not cover this event: it has to be passed as JSON text.
 const UNSAID: f64 = -3.0;
 
-/// Bytes of a message beyond which the room it was read into is given back.
+/// Bytes of a message above which the memory it was decoded into is freed.
 const KEPT: usize = 64 * 1024;
 
 /// A detector, held by JavaScript.
@@ -25,19 +25,19 @@ pub struct Core(Detector);
 
 #[wasm_bindgen]
 impl Core {
-    /// A detector from a configuration document; blank text means the recommended configuration.
+    /// Creates a detector from a configuration document; blank text means the recommended configuration.
     ///
     /// # Errors
-    /// As [`json::detector`].
+    /// The same as [`json::detector`].
     #[wasm_bindgen(constructor)]
     pub fn new(config: &str) -> Result<Core, JsValue> {
         json::detector(config).map(Self).map_err(thrown)
     }
 
-    /// A detector from a snapshot.
+    /// Restores a detector from a snapshot.
     ///
     /// # Errors
-    /// As [`Detector::restore`].
+    /// The same as [`Detector::restore`].
     pub fn restore(bytes: &[u8]) -> Result<Core, JsValue> {
         Detector::restore(bytes).map(Self).map_err(thrown)
     }
@@ -45,62 +45,62 @@ impl Core {
     /// Appends an event that is too long for the door's buffer, and judges it.
     ///
     /// # Errors
-    /// As [`json::record`].
+    /// The same as [`json::record`].
     pub fn record(&mut self, event: &str) -> Result<String, JsValue> {
         json::record(&mut self.0, event).map_err(thrown)
     }
 
-    /// Judges an event that is too long for the door's buffer and has not happened yet.
+    /// Judges an event that has not happened yet and is too long for the door's buffer.
     ///
     /// # Errors
-    /// As [`json::check`].
+    /// The same as [`json::check`].
     pub fn check(&self, event: &str) -> Result<String, JsValue> {
         json::check(&self.0, event).map_err(thrown)
     }
 
-    /// Where a scope stands.
+    /// The current status of a scope.
     ///
     /// # Errors
-    /// As [`json::status`].
+    /// The same as [`json::status`].
     pub fn status(&self, scope: &str) -> Result<String, JsValue> {
         json::status(&self.0, scope).map_err(thrown)
     }
 
-    /// Forgets a scope's evidence.
+    /// Resets a scope.
     ///
     /// # Errors
-    /// As [`json::reset`].
+    /// The same as [`json::reset`].
     pub fn reset(&mut self, scope: &str, reason: &str) -> Result<String, JsValue> {
         json::reset(&mut self.0, scope, reason).map_err(thrown)
     }
 
-    /// Takes a human's answer.
+    /// Takes a human's answer at a gate.
     ///
     /// # Errors
-    /// As [`json::acknowledge`].
+    /// The same as [`json::acknowledge`].
     pub fn acknowledge(&mut self, scope: &str, decision: &str) -> Result<String, JsValue> {
         json::acknowledge(&mut self.0, scope, decision).map_err(thrown)
     }
 
-    /// Gives a run its workflow.
+    /// Declares the workflow of a run.
     ///
     /// # Errors
-    /// As [`json::declare_graph`].
+    /// The same as [`json::declare_graph`].
     #[wasm_bindgen(js_name = declareGraph)]
     pub fn declare_graph(&mut self, scope: &str, graph: &str) -> Result<(), JsValue> {
         json::declare_graph(&mut self.0, scope, graph).map_err(thrown)
     }
 
-    /// The whole state.
+    /// The complete state.
     #[must_use]
     pub fn snapshot(&self) -> Uint8Array {
         Uint8Array::from(self.0.snapshot().as_slice())
     }
 
-    /// The escalation report, `markdown` or `json`.
+    /// The escalation report as `markdown` or `json`.
     ///
     /// # Errors
-    /// As [`json::report`].
+    /// The same as [`json::report`].
     pub fn report(&self, scope: &str, format: &str) -> Result<String, JsValue> {
         json::report(&self.0, scope, format).map_err(thrown)
     }
@@ -112,8 +112,8 @@ impl Core {
     }
 }
 
-/// The way of every event: a buffer that JavaScript writes into, and numbers back. One serves all detectors of a
-/// module.
+/// The fast path for events: JavaScript writes into its buffer and gets a number back. One door serves all detectors of
+/// a module.
 #[wasm_bindgen]
 #[derive(Debug, Default)]
 pub struct Door {
@@ -124,54 +124,54 @@ pub struct Door {
 
 #[wasm_bindgen]
 impl Door {
-    /// A door with no buffer yet.
+    /// Creates a door with an empty buffer.
     #[wasm_bindgen(constructor)]
     #[must_use]
     pub fn new() -> Door {
         Self::default()
     }
 
-    /// Where the buffer is, made `size` bytes long with its content kept.
+    /// Resizes the buffer to `size` bytes, keeping its content, and returns its address.
     pub fn buffer(&mut self, size: usize) -> *mut u8 {
         self.buffer.resize(size, 0);
         self.buffer.as_mut_ptr()
     }
 
-    /// Appends the event whose message the buffer begins with, and judges it.
+    /// Appends the event encoded in the first `length` bytes of the buffer, and judges it.
     pub fn record(&mut self, core: &mut Core, length: usize) -> f64 {
         let Some(event) = self.scratch.read(self.buffer.get(..length).unwrap_or_default()) else { return UNSAID };
         let judged = core.0.record(event);
         self.tell(judged, length)
     }
 
-    /// Judges the event whose message the buffer begins with.
+    /// Judges the event encoded in the first `length` bytes of the buffer, and changes nothing.
     pub fn check(&mut self, core: &Core, length: usize) -> f64 {
         let Some(event) = self.scratch.read(self.buffer.get(..length).unwrap_or_default()) else { return UNSAID };
         let judged = core.0.check(event);
         self.tell(judged, length)
     }
 
-    /// Appends the event whose JSON text the buffer begins with, and judges it.
+    /// Appends the event whose JSON text is the first `length` bytes of the buffer, and judges it.
     #[wasm_bindgen(js_name = recordText)]
     pub fn record_text(&mut self, core: &mut Core, length: usize) -> f64 {
         let judged = self.event(length).and_then(|event| core.0.record(&event));
         self.tell(judged, 0)
     }
 
-    /// Judges the event whose JSON text the buffer begins with.
+    /// Judges the event whose JSON text is the first `length` bytes of the buffer, and changes nothing.
     #[wasm_bindgen(js_name = checkText)]
     pub fn check_text(&mut self, core: &Core, length: usize) -> f64 {
         let judged = self.event(length).and_then(|event| core.0.check(&event));
         self.tell(judged, 0)
     }
 
-    /// The JSON text of the latest answer that was no number.
+    /// The JSON text of the latest answer, if it was not a sequence number.
     pub fn answer(&mut self) -> String {
         ::core::mem::take(&mut self.answer)
     }
 
     fn event(&self, length: usize) -> Result<Event, Error> {
-        // INVARIANT: JavaScript's encoder writes nothing but UTF-8.
+        // INVARIANT: JavaScript's encoder writes only valid UTF-8.
         json::event(::core::str::from_utf8(self.buffer.get(..length).unwrap_or_default()).unwrap_or_default())
     }
 
@@ -193,7 +193,7 @@ impl Door {
     }
 }
 
-/// Whether a verdict says nothing but to continue.
+/// Whether a verdict has nothing to report.
 fn is_quiet(verdict: &Verdict) -> bool {
     *verdict == Verdict { seq: verdict.seq, ..Verdict::default() }
 }

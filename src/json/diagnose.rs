@@ -1,4 +1,4 @@
-//! What tools that explain a verdict ask beyond the operations: pure functions, no part of judging.
+//! Functions for tools that explain verdicts. They are pure and not part of judging.
 
 use crate::model::{Error, RuleInfo};
 use crate::rules::{Settings, in_force as rules_in_force};
@@ -7,19 +7,19 @@ use alloc::{string::String, vec::Vec};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// What is compared of a tool's output: `{"light", "shape", "heavy"}` as JSON text.
+/// Normalises a tool's output as it is for comparison. Returns JSON text `{"light", "shape", "heavy"}`:
 ///
-/// - `light`: outcomes are equal when it is: what changes by itself (clocks, durations, ids) is masked, with the user's
-///   `patterns.volatile`; JSON is reduced value by value;
-/// - `shape`: long outputs are nearly equal when it is: digits are masked as well. `null` for short outputs, and for
-///   those that tell how far something is;
-/// - `heavy`: what the class of an error is made of, before what the error repeats of the call's arguments is taken
-///   out: digits, quotes, paths and case are masked, and only the first and last 800 bytes count.
+/// - `light` decides whether outcomes are equal. Whatever changes by itself (clocks, durations, ids) is masked, and so
+///   are matches of the user's `patterns.volatile`; JSON is normalised value by value.
+/// - `shape` decides whether long outputs are nearly equal. Digits are masked, too. `null` for short outputs and for
+///   those that report how far something has got.
+/// - `heavy` is the basis of an error's class, before the parts that repeat the call's arguments are removed: digits,
+///   quotes, paths and case are masked, and only the first and last 800 bytes count.
 ///
-/// `config` is a configuration document; blank text means the recommended one.
+/// `config` is a configuration document; blank text means the recommended configuration.
 ///
 /// # Errors
-/// As [`detector`](super::detector).
+/// The same as [`detector`](super::detector).
 pub fn normalise(text: &str, config: &str) -> Result<String, Error> {
     #[derive(Serialize)]
     struct Normalised {
@@ -32,12 +32,12 @@ pub fn normalise(text: &str, config: &str) -> Result<String, Error> {
     Ok(super::to_string(&Normalised { light, shape, heavy }))
 }
 
-/// The settings in force for a tool, or, without one, for events that are about no tool, as JSON text: `enabled`,
-/// `polling`, `ignoreArgs`, `identityArgs`, and as `rules` every enabled rule with its thresholds, before a polling
-/// tool trebles them; as `config` the configuration without what is as by default, and with all that it extends.
+/// The effective settings of a tool or, without one, of events that concern no tool, as JSON text: `enabled`,
+/// `polling`, `ignoreArgs`, `identityArgs`; `rules`, every enabled rule with its thresholds before they are tripled for
+/// a polling tool; `config`, the configuration with `extends` resolved and without fields that have their default.
 ///
 /// # Errors
-/// As [`detector`](super::detector).
+/// The same as [`detector`](super::detector).
 pub fn in_force(config: &str, tool: Option<&str>) -> Result<String, Error> {
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
@@ -51,10 +51,10 @@ pub fn in_force(config: &str, tool: Option<&str>) -> Result<String, Error> {
     }
     let settings = Settings::new(super::config(config)?)?;
     let mut shown = settings.config.clone();
-    // A secret is not shown.
+    // Secrets are not shown.
     shown.privacy.salt = shown.privacy.salt.map(|_| "…".into());
     let config = super::config_text(&shown);
-    // INVARIANT: it was just written.
+    // INVARIANT: it was just written, so it can be read.
     let config = if config.is_empty() { Value::Object(Map::new()) } else { super::value(&config)? };
     let tool = tool.map(|name| settings.tool(name)).unwrap_or_default();
     Ok(super::to_string(&InForce {

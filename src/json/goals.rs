@@ -1,4 +1,4 @@
-//! What requests are about, for people who wonder why two of them are for one thing.
+//! What requests are about, for people who wonder why two of them count as the same.
 
 use crate::model::{Body, Error, Event};
 use crate::text::{Goal, Kinship, Named, goal_words, request_words};
@@ -6,13 +6,13 @@ use alloc::{string::String, vec::Vec};
 use serde::Serialize;
 use serde_json::Value;
 
-/// Words of a request that are told, the heaviest first.
+/// The maximum number of words to show per request, those with the most weight first.
 const TOLD: usize = 12;
 
-/// What a request is about, and how that moved.
+/// What a request is about, and how it differs from an earlier one.
 #[derive(Serialize)]
 struct Told<'a> {
-    /// The words that weigh most.
+    /// The words with the most weight.
     about: Vec<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     moved: Option<Moved<'a>>,
@@ -20,19 +20,19 @@ struct Told<'a> {
 
 #[derive(Serialize)]
 struct Moved<'a> {
-    /// The earlier request of the list that it shares most with.
+    /// Index of the earlier request that it has most in common with.
     since: usize,
-    /// Shared weight in per cent of both together, and of the lighter one.
+    /// Shared weight as a percentage of both requests together, and of the lighter one.
     alike: u32,
     within: u32,
-    /// What stayed, came and went.
+    /// Words kept, added and dropped.
     kept: Vec<&'a str>,
     added: Vec<&'a str>,
     left: Vec<&'a str>,
-    /// `none`, `more`, `less`, `other`: what is named; `refilled`: both are one template with something else in one
-    /// place.
+    /// How the named objects differ: `none`, `more`, `less`, `other`; `refilled` if both requests fill one template
+    /// with something different in one place.
     slot: &'static str,
-    /// Whether both count as requests for one thing.
+    /// Whether both count as requests for the same thing.
     shared: bool,
 }
 
@@ -51,7 +51,7 @@ impl Request {
         (goal.weight() != 0).then_some(Self { goal, words })
     }
 
-    /// The words behind hashes, the heaviest first, in the order of the text.
+    /// The words of these hashes, those with the most weight first and otherwise in the order of the text.
     fn told(&self, mut parts: Vec<(u32, u32)>) -> Vec<&str> {
         parts.sort_by_key(|(_, weight)| core::cmp::Reverse(*weight));
         let word =
@@ -82,12 +82,12 @@ impl Request {
     }
 }
 
-/// What the requests among `events` (a list of calls and messages, oldest first, as JSON text) are about, and for each
-/// which object stayed and what moved since the earlier one that it shares most with. As JSON text, an entry per event;
-/// `null` for an event that asks nothing in words.
+/// Analyses the requests among `events` (JSON text: a list of calls and messages, oldest first): what each is about,
+/// what it has kept, and what has changed since the earlier request that it has most in common with. Returns JSON text
+/// with one entry per event; `null` for an event that makes no request in words.
 ///
 /// # Errors
-/// As [`event`](super::event), its field prefixed with its place in the list.
+/// The same as [`event`](super::event), with the index in the list as prefix of the field.
 pub fn goals(events: &str) -> Result<String, Error> {
     let Value::Array(events) = super::value(events)? else {
         return Err(super::no_list());
@@ -103,7 +103,7 @@ pub fn goals(events: &str) -> Result<String, Error> {
             let before = before.as_ref()?;
             Some((at, before, request.goal.kinship(&before.goal)))
         });
-        // Of several the latest.
+        // Of equally close ones, the latest.
         let nearest = earlier.max_by_key(|(_, _, kinship)| kinship.alike);
         let moved = nearest.map(|(since, before, kinship)| request.moved(since, before, &kinship));
         Some(Told { about: request.told(request.goal.parts().collect()), moved })

@@ -1,9 +1,9 @@
-//! Reading an event straight from its JSON text, without a tree of values between.
+//! Reads an event directly from its JSON text, without an intermediate tree of values.
 //!
-//! One visitor takes the fields of every type, whatever comes first, and they are put together in the end. It answers
-//! `None` where it is not sure: for text that is wrong, and for half a surrogate pair. Then the text becomes a tree
-//! without halves of pairs, which is written down and read once more ([`event_of`]); if its fields make no event, that
-//! is what finds out which of them is wrong.
+//! One visitor collects the fields of all types in any order, and the event is assembled at the end. For invalid text
+//! and for lone surrogates, this fast path gives up and returns `None`. The text is then parsed into a tree with
+//! repaired surrogates, which is serialised and read again ([`event_of`]); if its fields do not form an event, the tree
+//! is used to find the offending field.
 
 use super::{to_string, tree::Tree};
 use crate::model::{
@@ -23,7 +23,7 @@ use serde::de::{
 };
 use serde_json::{Map, Value};
 
-/// An event and, of a line of a trace, whether it is about to happen; `None` where the slow reader must be asked.
+/// An event and, for a line of a trace, whether it is pending; `None` if the slow path has to decide.
 pub(super) fn event(text: &str, trace: bool) -> Option<(Event, bool)> {
     let mut fields = Fields::default();
     let mut reader = serde_json::Deserializer::from_str(text);
@@ -36,12 +36,12 @@ pub(super) fn event(text: &str, trace: bool) -> Option<(Event, bool)> {
     Some((fields.into_event().ok()?, pending))
 }
 
-/// The types of event, and whether `kind` is one.
+/// Checks that `kind` is an event type. The error lists all types.
 pub(super) fn types(kind: &str) -> Result<(), String> {
     if known(kind).is_some() { Ok(()) } else { Err(KINDS.join(", ")) }
 }
 
-/// An event of a known type from its other fields; an error says what serde would.
+/// Builds an event of a known type from its other fields. Errors are worded as serde would.
 pub(super) fn event_of(kind: &str, map: &Map<String, Value>) -> Result<Event, String> {
     let (own, all) = known(kind).unwrap_or_default();
     for name in map.keys() {
@@ -52,7 +52,7 @@ pub(super) fn event_of(kind: &str, map: &Map<String, Value>) -> Result<Event, St
         }
     }
     let mut fields = Fields { kind: kind.to_string(), ..Fields::default() };
-    // By way of their text: what reads that is here anyway.
+    // Via JSON text, because that reader exists anyway.
     serde_json::Deserializer::from_str(&to_string(map)).deserialize_map(&mut fields).map_err(|error| said(&error))?;
     let seen = fields.seen;
     fields.into_event().map_err(|wrong| match wrong {
@@ -63,7 +63,7 @@ pub(super) fn event_of(kind: &str, map: &Map<String, Value>) -> Result<Event, St
     })
 }
 
-/// What an error says, without the place in a text.
+/// An error's message without its position in the text.
 #[inline(never)]
 pub(super) fn said(error: &serde_json::Error) -> String {
     let mut text = error.to_string();
@@ -73,13 +73,13 @@ pub(super) fn said(error: &serde_json::Error) -> String {
     text
 }
 
-/// Why fields make no event.
+/// Why the fields do not form an event.
 enum Wrong {
-    /// One that has to be there is not, or is `null`.
+    /// A required field is missing or `null`.
     Missing(Field),
-    /// No case of an enum.
+    /// Not a variant of the enum; the message.
     Word(String),
-    /// There are others beside them, or no such type.
+    /// There are fields of other types, or no such type.
     Else,
 }
 
@@ -87,7 +87,7 @@ const fn bit(field: Field) -> u128 {
     1 << field as u32
 }
 
-/// The fields of all types of event: names, slots and what they hold.
+/// The fields of all event types: names, slots and types.
 macro_rules! fields {
     ($($variant:ident $name:literal $slot:ident: $type:ty,)*) => {
         #[derive(Clone, Copy)]
@@ -108,7 +108,7 @@ macro_rules! fields {
             }
         }
 
-        /// What was read. `seen` has a bit for every field that was there, even if it said `null`.
+        /// The fields read so far. `seen` has a bit for every field present, even if `null`.
         #[derive(Default)]
         struct Fields {
             seen: u128,
@@ -193,7 +193,7 @@ fields! {
     Key "key" key: Option<String>,
 }
 
-/// The value at hand: once for a type, however many fields have it.
+/// Reads the next value. A function of its own, so that it is compiled once per type rather than once per field.
 #[inline(never)]
 fn next<'de, T: Deserialize<'de>, A: MapAccess<'de>>(map: &mut A) -> Result<T, A::Error> {
     map.next_value()
@@ -208,7 +208,7 @@ impl<'de> Visitor<'de> for &mut Fields {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(field) = map.next_key_seed(Name)? {
-            // Of a field that is there twice the last one counts.
+            // The last of duplicate fields wins.
             self.seen |= bit(field);
             self.read(field, &mut map)?;
         }
@@ -216,7 +216,7 @@ impl<'de> Visitor<'de> for &mut Fields {
     }
 }
 
-/// The name of a field.
+/// Reads the name of a field.
 struct Name;
 
 impl<'de> DeserializeSeed<'de> for Name {
@@ -239,7 +239,7 @@ impl Visitor<'_> for Name {
     }
 }
 
-/// A text, or the JSON text of what is none.
+/// A string, or any other value as JSON text.
 #[derive(Default)]
 struct AsText(String);
 
@@ -252,7 +252,7 @@ impl<'de> Deserialize<'de> for AsText {
     }
 }
 
-/// An object or nothing, read as objects of a configuration are: serde reads its fields from a list as well.
+/// An optional object, read through [`Tree`], which unlike `serde_json` does not accept a list of fields.
 struct Nested<T>(Option<T>);
 
 impl<T> Default for Nested<T> {
@@ -268,31 +268,31 @@ impl<'de, T: DeserializeOwned> Deserialize<'de> for Nested<T> {
     }
 }
 
-/// The case of an enum.
+/// The enum variant with this name.
 fn word<T: DeserializeOwned>(name: &str) -> Result<T, Wrong> {
     T::deserialize(StrDeserializer::<serde_json::Error>::new(name)).map_err(|error| Wrong::Word(error.to_string()))
 }
 
-/// A field that has to be there.
+/// A required field.
 fn there<T>(value: Option<T>, field: Field) -> Result<T, Wrong> {
     value.ok_or(Wrong::Missing(field))
 }
 
-/// The case of an enum that has to be there.
+/// A required enum variant.
 fn named<T: DeserializeOwned>(name: Option<String>, field: Field) -> Result<T, Wrong> {
     word(&there(name, field)?)
 }
 
-/// The case of one that may be absent.
+/// An optional enum variant.
 fn case<T: DeserializeOwned>(name: Option<String>) -> Result<Option<T>, Wrong> {
     name.map(|name| word(&name)).transpose()
 }
 
-/// What is named to whoever mistypes one of them.
+/// The context fields listed in the error about an unknown field.
 const CONTEXT: &[Field] =
     &[Field::At, Field::Run, Field::Agent, Field::Task, Field::ParentTask, Field::Round, Field::Step];
 
-/// What events of every type may have.
+/// Fields allowed in events of every type.
 const COMMON: u128 = bits(&[
     Field::Type,
     Field::At,
@@ -319,15 +319,15 @@ const fn bits(fields: &[Field]) -> u128 {
     set
 }
 
-/// No field of an event that is one of many, or none any more: they are read beforehand.
+/// Fields that are not allowed when an event is built from a map, because they have already been removed from it.
 const NOT_HERE: u128 = bits(&[Field::Type, Field::Pending]);
 
-/// The types of event: the fields of each, and what they are made of.
+/// The event types: the fields of each, and how its body is built from them.
 macro_rules! types {
     (|$fields:ident| $($name:literal => $body:ident { $($slot:ident: $field:ident = $value:expr),* $(,)? },)*) => {
         const KINDS: &[&str] = &[$($name),*];
 
-        /// The fields of a type of its own, and all that it may have.
+        /// The fields specific to a type, and all that it may have.
         fn known(kind: &str) -> Option<(&'static [Field], u128)> {
             Some(match kind {
                 $($name => {
@@ -459,7 +459,7 @@ mod tests {
     use alloc::{format, string::String, vec::Vec};
     use proptest::prelude::*;
 
-    /// One of every type, with every field it may have.
+    /// One event of every type with every field it may have.
     const WHOLE: [&[&str]; 15] = [
         &[
             r#""type":"tool-call""#,
@@ -596,8 +596,8 @@ mod tests {
     }
 
     proptest! {
-        /// What the quick way reads is what the slow way reads: fields taken out, put in from elsewhere, in another order,
-        /// twice, with values that they may not have.
+        /// The fast path agrees with the slow one for events with fields removed, added from other types, reordered,
+        /// duplicated, or given invalid values.
         #[test]
         fn quick_and_slow_agree(
             kind in 0..WHOLE.len(),
@@ -611,7 +611,7 @@ mod tests {
             let chosen = |all: &[&'static str], mask: u32| -> Vec<String> {
                 all.iter().enumerate().filter(|(bit, _)| mask & (1 << bit) != 0).map(|(_, field)| (*field).into()).collect()
             };
-            // Most fields stay, so that many events are right.
+            // Most fields are kept, so that many events are valid.
             let mut fields = chosen(WHOLE[kind], keep | keep >> 8 | 1);
             fields.extend(chosen(&COMMON, u32::from(common)));
             fields.extend(more.iter().map(|(kind, at)| String::from(*at.get(WHOLE[*kind]))));

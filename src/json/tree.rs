@@ -1,7 +1,7 @@
-//! Values of JSON as serde reads them: what the derives of the model are compiled for, once each.
+//! JSON values as input for serde: the model's derives are compiled only for this deserialiser.
 //!
-//! `serde_json` reads structs from lists and enums from objects as well, which takes as much code again for every type
-//! of the model, and which no schema allows.
+//! `serde_json` also accepts lists for structs and objects for enums. That doubles the code for every type of the
+//! model, and no schema allows it.
 
 use alloc::string::String;
 use core::{fmt, slice};
@@ -12,12 +12,12 @@ use serde::de::{
 use serde::forward_to_deserialize_any;
 use serde_json::{Error, Map, Number, Value, map};
 
-/// A value to be read.
+/// A JSON value to deserialise.
 #[derive(Clone, Copy)]
 pub(super) struct Tree<'de>(pub(super) &'de Value);
 
 impl Tree<'_> {
-    /// That it is not what was expected.
+    /// The error that the value is not of the expected type.
     #[cold]
     #[inline(never)]
     fn instead_of(self, expected: &dyn Expected) -> Error {
@@ -53,7 +53,7 @@ fn visit_fields<'de, V: Visitor<'de>>(fields: &'de Map<String, Value>, visitor: 
     visitor.visit_map(Fields { fields: fields.iter(), value: &Value::Null })
 }
 
-/// Methods for what only one kind of value can be.
+/// Generates methods for values of a single kind.
 macro_rules! only {
     ($($kind:pat => $visit:expr, $visitor:ident: $($method:ident($($ignored:ty),*))*;)*) => {$($(
         fn $method<V: Visitor<'de>>(self, $(_: $ignored,)* $visitor: V) -> Result<V::Value, Error> {
@@ -82,8 +82,8 @@ impl<'de> Deserializer<'de> for Tree<'de> {
         Value::Object(fields) => visit_fields(fields, visitor), visitor: deserialize_map();
     }
 
-    /// A struct's fields in its own order, as a list in which some may be absent: which of them an object has is found
-    /// by code that is here once, where a derive that is shown an object compares names for every struct anew.
+    /// Passes a struct's fields in declaration order as a list in which some may be absent. The look-up in the object
+    /// is compiled once here, whereas derived code for maps compares field names separately for every struct.
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         name: &'static str,
@@ -149,10 +149,10 @@ impl<'de> SeqAccess<'de> for Items<'de> {
     }
 }
 
-/// Structs that are read of objects in which other things may stand.
+/// Structs read from objects that may have other fields.
 const AMONG_OTHERS: [&str; 2] = ["Labels", "Checkpoint"];
 
-/// Refuses a field that the struct of that name does not have.
+/// Rejects a field that the named struct does not have.
 fn known(fields: &Map<String, Value>, name: &str, names: &'static [&'static str]) -> Result<(), Error> {
     match fields.keys().find(|field| !names.contains(&field.as_str())) {
         Some(unknown) if !AMONG_OTHERS.contains(&name) => Err(Error::unknown_field(unknown, names)),
@@ -160,7 +160,7 @@ fn known(fields: &Map<String, Value>, name: &str, names: &'static [&'static str]
     }
 }
 
-/// Which of an enum's cases a text names.
+/// The index of the enum variant with this name.
 fn case(text: &str, variants: &'static [&'static str]) -> Result<u32, Error> {
     let known = variants.iter().zip(0..).find(|(variant, _)| **variant == text);
     known.map(|(_, index)| index).ok_or_else(|| Error::unknown_variant(text, variants))
@@ -169,7 +169,7 @@ fn case(text: &str, variants: &'static [&'static str]) -> Result<u32, Error> {
 struct Struct<'de> {
     fields: &'de Map<String, Value>,
     names: slice::Iter<'static, &'static str>,
-    /// The latest field, where the object does not have it.
+    /// The latest field, if the object does not have it.
     absent: Option<&'static str>,
 }
 
@@ -186,8 +186,8 @@ impl<'de> Struct<'de> {
 impl<'de> SeqAccess<'de> for &mut Struct<'de> {
     type Error = Error;
 
-    /// Once for a type, however many structs have a field of it. What is absent is nothing, if nothing can be there,
-    /// and else what it is by default; where it is nothing by default either, the derive ends with an error.
+    /// Not inlined, so that it is compiled once per type rather than once per field. An absent field is `None` if it is
+    /// an `Option`; otherwise the derived code uses its default or, if it has none, returns an error.
     #[inline(never)]
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Error> {
         match self.value() {
@@ -197,7 +197,7 @@ impl<'de> SeqAccess<'de> for &mut Struct<'de> {
     }
 }
 
-/// A value that is not there: an `Option` without one, and nothing else.
+/// An absent value: deserialises as `None` for an `Option`, and as an error otherwise.
 struct Absent;
 
 impl<'de> Deserializer<'de> for Absent {
@@ -240,7 +240,7 @@ struct Fields<'de> {
 }
 
 impl<'de> Fields<'de> {
-    /// The next field's name. Once, however many structs are read.
+    /// The next field's name. Not inlined, so that it is compiled only once.
     #[inline(never)]
     fn name(&mut self) -> Option<&'de str> {
         let (name, value) = self.fields.next()?;
@@ -257,7 +257,7 @@ impl<'de> MapAccess<'de> for Fields<'de> {
         seed.deserialize(BorrowedStrDeserializer::new(name)).map(Some)
     }
 
-    /// Once for a type, however many structs have a field of it.
+    /// Not inlined, so that it is compiled once per type rather than once per field.
     #[inline(never)]
     fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, Error> {
         seed.deserialize(Tree(self.value))

@@ -1,9 +1,8 @@
-//! Reading a value of the model, so that an error names the field it is about.
+//! Reads values of the model such that errors name the offending field.
 //!
-//! serde says what is wrong but not where. Instead of tracking the way down on every read (which would triple the code
-//! that reads the model), the place is looked for once something is wrong: a field whose absence changes the error is
-//! the one that it is about, or holds the one that it is about. What looks for it knows no type, so that it is here
-//! once.
+//! serde reports what is wrong but not where. Instead of tracking the path on every read (which would triple the code
+//! that reads the model), the place is searched for once an error has occurred: a field whose removal changes the error
+//! is the offending one or contains it. The search is independent of types, so that it is compiled only once.
 
 use crate::json::tree::Tree;
 use crate::model::{Error, ErrorCode};
@@ -16,12 +15,12 @@ use alloc::{
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// Fields or items looked at on one level; a culprit beyond them is not named.
+/// Fields or items examined per level; an offending one beyond them is not named.
 const LOOKED_AT: usize = 256;
-/// Bytes of a text that matter for an error.
+/// Bytes of a string that are kept when looking for an error.
 const TEXT: usize = 256;
 
-/// Reads a value of the model; an error names the path of the offending field, which begins with `prefix`.
+/// Reads a value of the model. An error names the path of the offending field, starting with `prefix`.
 pub(super) fn typed<T: DeserializeOwned>(value: Value, code: ErrorCode, prefix: &str) -> Result<T, Error> {
     read::<T>(&value).map_err(|message| blame(value, message, &|value| read::<T>(value).err(), code, prefix))
 }
@@ -31,7 +30,7 @@ fn read<T: DeserializeOwned>(value: &Value) -> Result<T, String> {
     T::deserialize(Tree(value)).map_err(|error| error.to_string())
 }
 
-/// What fields are called elsewhere, and here.
+/// Names that fields have in other systems, and their names here.
 const OTHER_NAMES: [(&str, &str); 13] = [
     ("arguments", "args"),
     ("content", "output"),
@@ -48,7 +47,7 @@ const OTHER_NAMES: [(&str, &str); 13] = [
     ("tool_name", "tool"),
 ];
 
-/// The error that `message` is, and where it is; `read` reads the value again and says what is wrong with it.
+/// Turns `message` into an error that names its field. `read` reads the value again and returns what is wrong with it.
 #[inline(never)]
 pub(super) fn blame(
     mut value: Value,
@@ -58,7 +57,7 @@ pub(super) fn blame(
     prefix: &str,
 ) -> Error {
     shorten(&mut value);
-    // Shorter texts may make a shorter message, or in theory none.
+    // With shorter strings the message may be shorter, or theoretically there may be none.
     let message = read(&value).unwrap_or(message);
     let mut path = culprit(&mut value, &message, read);
     let missing = named(&message, "missing field `");
@@ -76,7 +75,7 @@ pub(super) fn blame(
                 OTHER_NAMES.iter().find(|(other, meant)| *other == name && known().any(|known| known == *meant));
             let told = match other.map(|(_, meant)| *meant).or_else(|| nearest(name, known())) {
                 Some(meant) => {
-                    // Values are few enough to be told all.
+                    // Enum values are few enough to list them all.
                     let (all, mark) = if is_value { (rest, ';') } else { ("", ',') };
                     format!("unknown {what}{all}{mark} did you mean `{meant}`?")
                 }
@@ -90,7 +89,7 @@ pub(super) fn blame(
     if field.is_empty() { error } else { error.at(field) }
 }
 
-/// What serde expects, and what that is in JSON.
+/// serde's names of expected types, in JSON terms.
 const EXPECTED: [(&str, &str); 7] = [
     ("a boolean", "true or false, without quotes"),
     ("a map", "an object"),
@@ -101,14 +100,14 @@ const EXPECTED: [(&str, &str); 7] = [
     ("u64", "a whole number from 0 to 18446744073709551615"),
 ];
 
-/// What the only field of this type tells, `at`.
+/// The description of `at`, the only field of type `i64`.
 const TIME: &str = "milliseconds since 1970 as a whole number";
 
-/// What serde says is there, and what that is in JSON.
+/// serde's names of actual types, in JSON terms.
 const THERE: [(&str, &str); 4] =
     [(" floating point", " number"), (" integer", " number"), (" map", " an object"), (" sequence", " a list")];
 
-/// A message of serde's in the words of JSON.
+/// Rewrites one of serde's messages in JSON terms.
 fn plain(mut message: String) -> String {
     const OPENING: &str = ", expected ";
     let mut is_number = false;
@@ -138,7 +137,7 @@ fn plain(mut message: String) -> String {
     message
 }
 
-/// The name in a message that begins with `opening`, and what comes behind it.
+/// The name in a message that begins with `opening`, and the rest after it.
 fn named<'a>(message: &'a str, opening: &str) -> Option<(&'a str, &'a str)> {
     message.strip_prefix(opening)?.split_once('`')
 }
@@ -161,7 +160,7 @@ fn written(prefix: &str, path: &[Step]) -> String {
     field
 }
 
-/// The way to the innermost field or item that `message` is about.
+/// The path to the innermost field or item that `message` is about.
 fn culprit(root: &mut Value, message: &str, read: &dyn Fn(&Value) -> Option<String>) -> Vec<Step> {
     let mut path = Vec::new();
     loop {
@@ -176,7 +175,7 @@ fn culprit(root: &mut Value, message: &str, read: &dyn Fn(&Value) -> Option<Stri
             if let Some(node) = at(root, &path) {
                 put_back(node, step, taken);
             }
-            // A level down, another field may be the first that is missing: that says nothing about this one.
+            // One level down, another field may be the first one missing, which says nothing about this one.
             let also_missing = |other: &String| message.starts_with("missing") && other.starts_with("missing");
             !without.is_some_and(|other| other == message || also_missing(&other))
         });
@@ -194,7 +193,7 @@ fn at<'a>(root: &'a mut Value, path: &[Step]) -> Option<&'a mut Value> {
     })
 }
 
-/// Takes a field or an item out.
+/// Removes and returns a field or an item.
 fn take(node: &mut Value, step: &Step) -> Option<Value> {
     match step {
         Step::Field(name) => node.as_object_mut()?.remove(name),
@@ -217,7 +216,7 @@ fn put_back(node: &mut Value, step: &Step, taken: Value) {
     }
 }
 
-/// Cuts long texts, so that looking for the place costs little however large the input is.
+/// Truncates long strings, so that the search is cheap however large the input is.
 fn shorten(value: &mut Value) {
     match value {
         Value::String(text) => text.truncate(text.floor_char_boundary(TEXT)),

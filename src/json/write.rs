@@ -1,7 +1,7 @@
-//! Values of the model as JSON text: what the derives are compiled for, once each.
+//! Values of the model as JSON text: the model's derives are compiled only for this serialiser.
 //!
-//! As `serde_json` writes it, byte for byte. Every piece of text is put by a function that is here once, where
-//! `serde_json`'s own are merged into the derives of every type.
+//! Output is byte for byte the same as `serde_json`'s. Each primitive is written by one function that is not inlined,
+//! whereas those of `serde_json` are inlined into the derived code of every type.
 
 use alloc::string::String;
 use core::fmt::{Error, Write};
@@ -11,10 +11,10 @@ use serde::ser::{
 };
 use serde_json::Number;
 
-/// The text of a value; nothing fails.
+/// Serialises a value. Never fails.
 pub(super) fn written(value: &impl Serialize) -> String {
     let mut text = Text(String::new());
-    // INVARIANT: the model has string keys only and its `Serialize` impls do not fail, so this cannot be an error.
+    // INVARIANT: all keys of the model are strings and its `Serialize` impls do not fail, so this is never an error.
     if value.serialize(&mut text).is_err() {
         text.0.clear();
     }
@@ -62,7 +62,7 @@ impl Text {
         let _ = self.0.write_fmt(number);
     }
 
-    /// The next item of a list or an object that begins with `open`.
+    /// Starts the next item of a list or object that begins with `open`.
     #[inline(never)]
     fn next(&mut self, open: char) {
         if !self.0.ends_with(open) {
@@ -71,7 +71,7 @@ impl Text {
     }
 }
 
-/// A list or an object that is being written, and what ends it.
+/// A list or object being written, with its closing brackets.
 struct Open<'t> {
     text: &'t mut Text,
     end: &'static str,
@@ -83,7 +83,7 @@ impl<'t> Open<'t> {
         Ok(Self { text, end })
     }
 
-    /// One whose only field is the case of an enum.
+    /// A list or object nested in an object whose only field is the name of an enum variant.
     fn of(text: &'t mut Text, variant: &str, begin: &str, end: &'static str) -> Result<Self, Error> {
         text.put("{");
         text.quoted(variant);

@@ -1,37 +1,39 @@
 use serde::{Deserialize, Serialize};
 
-/// When attempts at one task are a loop, and what is done about it. What is absent keeps the preset's value.
+/// When repeated attempts at one task count as a loop, and what to do about it. Absent fields keep the preset's value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Attempts {
-    /// The values that the other fields change.
+    /// The preset that the other fields override.
     pub preset: AttemptsPreset,
-    /// Like attempts in a row that make a loop, 2 to 12.
+    /// Consecutive similar attempts that make a loop, 2 to 12.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_attempts: Option<u32>,
-    /// Milliseconds of event time that attempts are remembered for, at least 1; an hour in every preset. Attempts
-    /// without an event time are never too old.
+    /// How long an attempt counts, in milliseconds of event time; at least 1, one hour in every preset. Attempts
+    /// without an event time never expire.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempt_window_ms: Option<u64>,
-    /// Whether a task that spins on its blockers is given the authority to remove them, once, before a human is asked.
+    /// Whether an agent whose task keeps failing on the same blockers is authorised, once, to remove them before a
+    /// human is asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enable_auto_unblock: Option<bool>,
-    /// Attempts in the window from which a task without progress is left for the next one; at least `maxAttempts`.
+    /// Attempts within the window after which a task without progress is set aside for the next one; at least
+    /// `maxAttempts`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_attempts_before_force_next: Option<u32>,
 }
 
-/// How patient the handling of attempts is.
+/// How patiently repeated attempts are handled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum AttemptsPreset {
-    /// 3 attempts, the next task from 5 on, authority to unblock: the recommended one.
+    /// A loop after 3 attempts, next task after 5, authority to unblock. Recommended.
     #[default]
     Balanced,
-    /// 5 attempts, the next task from 8 on, and a human instead of authority to unblock.
+    /// A loop after 5 attempts, next task after 8; a human is asked instead of granting authority to unblock.
     Conservative,
-    /// 2 attempts, the next task from 3 on, authority to unblock.
+    /// A loop after 2 attempts, next task after 3, authority to unblock.
     Aggressive,
 }

@@ -2,54 +2,55 @@ use crate::model::{Attempts, Conventions, Extends, Failures, Graph, Level, OnSta
 use alloc::{collections::BTreeMap, string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
 
-/// Everything a host can set. An empty object is the recommended configuration.
+/// The complete configuration. An empty object is the recommended one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Config {
-    /// Begins with the settings of another detector, or of several, one after the other; what else stands here counts more.
+    /// Detectors whose settings this configuration starts from, by name; of several, later ones take precedence. Fields
+    /// set here override them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extends: Option<Extends>,
-    /// The thresholds that the rest of this document changes.
+    /// The set of thresholds that the other fields override.
     pub preset: Preset,
-    /// The one switch that silences everything.
+    /// `false` turns detection off: events are accepted and every verdict is `continue`.
     pub enabled: bool,
-    /// Whether verdicts ask for action.
+    /// Whether verdicts ask for action (`enforce`) or only report (`shadow`).
     pub mode: Mode,
     /// Whether a human can answer a gate.
     pub attended: bool,
-    /// What a gate becomes when nobody attends: `nudge`, `block` or `halt`.
+    /// The level used instead of `gate` when `attended` is false: `nudge`, `block` or `halt`.
     pub unattended_level: Level,
-    /// Settings per rule, by rule id.
+    /// Settings per rule, keyed by rule id.
     pub rules: BTreeMap<String, RuleConfig>,
-    /// Settings per tool, by a name in which `*` stands for any characters and `?` for one. Every matching entry
-    /// applies, the ones with more literal characters last.
+    /// Settings per tool, keyed by a name pattern in which `*` matches any characters and `?` exactly one. All matching
+    /// entries apply; those with more literal characters come later and override the others.
     pub tools: BTreeMap<String, ToolConfig>,
-    /// Limits of a run, its turns, its nodes and its cycles.
+    /// Limits per run, turn, node and cycle.
     pub budgets: Budgets,
-    /// Loops of attempts at one task.
+    /// Detection of repeated attempts at one task.
     pub attempts: Attempts,
-    /// Loops between the phases of a workflow.
+    /// Limits on phases of a workflow and on transitions between them.
     pub phases: Phases,
-    /// The workflow of every run that declares none itself; without either it is learned from deliveries.
+    /// The workflow graph of runs that declare none themselves. Without either, it is learned from `delivery` events.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub graph: Option<Graph>,
-    /// What a stalled or oscillating loop leads to.
+    /// What to do about a stalled or oscillating loop.
     pub on_stall: OnStall,
-    /// How failures of tasks are counted.
+    /// How failures of a task are counted.
     pub failures: Failures,
-    /// When two requests between agents are the same.
+    /// When two requests between agents count as the same.
     pub collaboration: Requests,
-    /// Ways of counting that other detectors have.
+    /// Counting conventions of other detectors.
     #[serde(skip_serializing_if = "Conventions::is_default")]
     pub conventions: Conventions,
-    /// Limits of the detector's own memory.
+    /// Limits on the detector's own memory.
     pub memory: Memory,
-    /// The user's regular expressions.
+    /// Your own regular expressions.
     pub patterns: Patterns,
-    /// What may leave in a verdict.
+    /// What verdicts may reveal.
     pub privacy: Privacy,
-    /// What tokens cost, for events that tell tokens and no money.
+    /// Token prices, for events that report tokens but no cost.
     #[serde(skip_serializing_if = "Prices::is_default")]
     pub prices: Prices,
 }
@@ -81,17 +82,17 @@ impl Default for Config {
     }
 }
 
-/// A set of thresholds.
+/// A named set of thresholds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Preset {
-    /// Measured on real runs: the recommended one.
+    /// Tuned on real runs. Recommended.
     #[default]
     Balanced,
-    /// About two thirds of the balanced thresholds.
+    /// About two thirds of the `balanced` thresholds.
     Sensitive,
-    /// About one and a half times the balanced thresholds.
+    /// About one and a half times the `balanced` thresholds.
     Conservative,
 }
 
@@ -100,14 +101,14 @@ pub enum Preset {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// They do.
+    /// Verdicts ask for action.
     #[default]
     Enforce,
-    /// Never above `observe`; `wouldBe` tells what it would have been.
+    /// Verdicts never exceed `observe`; `wouldBe` holds the level that `enforce` would have given.
     Shadow,
 }
 
-/// Settings of one rule. What is absent keeps the preset's value.
+/// Settings of one rule. Absent fields keep the preset's value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
@@ -115,25 +116,25 @@ pub struct RuleConfig {
     /// Whether the rule runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
-    /// Evidence from which the rule nudges; 0 never.
+    /// Evidence at which the rule nudges; 0 for never.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nudge: Option<u32>,
-    /// Evidence from which the rule blocks; 0 never.
+    /// Evidence at which the rule blocks; 0 for never.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub block: Option<u32>,
-    /// Evidence from which the rule asks a human; 0 never.
+    /// Evidence at which the rule asks a human; 0 for never.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gate: Option<u32>,
-    /// Evidence from which the rule ends the run; 0 never.
+    /// Evidence at which the rule ends the run; 0 for never.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub halt: Option<u32>,
-    /// How far the rule looks back, in the rule's own unit.
+    /// How far back the rule looks, in its own unit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<u32>,
 }
 
 impl RuleConfig {
-    /// The threshold that is given for a level.
+    /// The threshold set for a level, if any.
     pub(crate) fn rung(&self, level: Level) -> Option<u32> {
         match level {
             Level::Nudge => self.nudge,
@@ -145,87 +146,91 @@ impl RuleConfig {
     }
 }
 
-/// Settings of the tools whose name matches.
+/// Settings of the tools whose names match a pattern.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct ToolConfig {
-    /// Whether calls of the tool are judged at all.
+    /// Whether calls of the tool are judged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
-    /// Rule settings for this tool.
+    /// Rule settings for this tool, keyed by rule id.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub rules: BTreeMap<String, RuleConfig>,
-    /// Top-level argument fields that do not make two calls differ.
+    /// Top-level argument fields to ignore when calls are compared. Mutually exclusive with `identityArgs`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ignore_args: Vec<String>,
-    /// The only top-level argument fields that make two calls differ.
+    /// The only top-level argument fields to compare. Mutually exclusive with `ignoreArgs`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub identity_args: Vec<String>,
-    /// The tool is meant to be asked again and again: `repeated-call`, `blind-repeat`, `unanswered-call` and `cycle` have
-    /// their thresholds trebled for its calls, and rules about what calls bring (`same-answer`, `no-effect`, `empty-handed`,
-    /// `resubmission`, `reworded-request`) leave them out.
+    /// Whether the tool is meant to be polled. If so, `repeated-call`, `blind-repeat`, `unanswered-call` and `cycle`
+    /// triple their thresholds for its calls, and rules about the results of calls (`same-answer`, `no-effect`,
+    /// `empty-handed`, `resubmission`, `reworded-request`) ignore them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub polling: Option<bool>,
-    /// Whether equal answers to different calls of the tool are evidence for `same-answer`, however short; by default
-    /// only what searches and views answer is, and long answers.
+    /// Whether any equal answers to different calls of the tool are evidence for `same-answer`, however short. By
+    /// default, only long answers and those of searches and views are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compare_answers: Option<bool>,
-    /// Whether a successful call changes something; guessed from name and arguments where absent.
+    /// Whether a successful call changes something. Inferred from the tool's name and arguments if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mutates: Option<bool>,
 }
 
-/// Limits of a run, of one turn, of a node and of a cycle; 0 means none. A limit is spent by the event that reaches it.
+/// Limits of a run, a turn, a node or a cycle; 0 means no limit. The event that reaches a limit has exhausted it.
 ///
-/// Node limits count over all turns of a run, whatever their tasks, cycle limits per task. The three that have a default have it for the nodes of a declared graph and for
-/// nodes on a cycle; set here, they hold for every node that takes turns.
+/// Node limits apply to all turns of a run whatever their tasks; cycle limits apply per task. The three limits with a
+/// default apply it to nodes of a declared graph or, if none is declared, to nodes on a cycle; if set explicitly, they
+/// apply to every node that takes turns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Budgets {
-    /// Iterations of the agent loop: `output`, `turn`, `turn-start` events or distinct rounds, whichever are most.
+    /// Iterations of the agent loop: the number of `output` events, `turn` events, `turn-start` events or distinct
+    /// rounds, whichever is highest.
     pub max_iterations: u32,
     /// Milliseconds of event time since the run's first event.
     pub max_runtime_ms: u64,
-    /// Failing results or failures in a row.
+    /// Consecutive failing results or `failure` events.
     pub consecutive_errors: u32,
-    /// Milliseconds of one turn; by default 600,000.
+    /// Duration of one turn in milliseconds; 600,000 by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turn_timeout_ms: Option<u64>,
-    /// Tokens of one turn.
+    /// Tokens of one turn of a node.
     pub max_tokens: u64,
-    /// Turns of one node, 0 or at least 2; by default 6.
+    /// Turns of one node, 0 or at least 2; 6 by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_turns_per_node: Option<u32>,
-    /// Turns of one node for one task, 0 or at least 2: beside the limit of the run, which may be 0.
+    /// Turns of one node for one task, 0 or at least 2; applies in addition to `maxTurnsPerNode`, which may be 0.
     pub max_turns_per_node_and_task: u32,
-    /// Milliseconds that the turns of one node took together.
+    /// Total duration of one node's turns in milliseconds.
     pub max_runtime_ms_per_node: u64,
-    /// Iterations of one cycle, 0 or at least 2; by default 8.
+    /// Iterations of one cycle, 0 or at least 2; 8 by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_cycle_iterations: Option<u32>,
-    /// Milliseconds that the turns of one cycle took together, or of event time since its first one, whichever is more.
+    /// Total duration of one cycle's turns in milliseconds, or event time since the first of them, whichever is
+    /// greater.
     pub max_cycle_runtime_ms: u64,
-    /// Cost of the turns of one cycle, in millionths of the host's currency unit.
+    /// Total cost of one cycle's turns, in millionths of the host's currency unit.
     pub max_cycle_cost: u64,
 }
 
-/// Limits of the detector's own memory.
+/// Limits on the detector's own memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Memory {
-    /// Runs kept at once, 1 to 1000000. Where more come, the least recently used goes first: one in which no loop was
-    /// found before one with a loop. An event costs the same however many there are.
+    /// Runs kept at once, 1 to 1000000. Beyond that, the least recently used run is forgotten, runs without a loop
+    /// before runs with one. The cost of an event does not depend on the number of runs.
     pub max_runs: u32,
-    /// Bytes that all runs may take together, 1048576 (1 MiB) to 1099511627776 (1 TiB); by default 256 MiB, or 16 KiB for each
-    /// of `maxRuns` where that is more. Counted from what is kept, equally on every platform: the heap takes about as much, and never more
-    /// than half as much again. Where a run grows beyond it, others go in the order of `maxRuns`.
+    /// Bytes that all runs together may use, 1048576 (1 MiB) to 1099511627776 (1 TiB). The default is 256 MiB, or 16
+    /// KiB for each of `maxRuns` if that is more. Computed from the stored data, identically on every platform; actual
+    /// heap use is about the same and never more than 50 % higher. Runs are forgotten in the same order as for
+    /// `maxRuns`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_bytes: Option<u64>,
-    /// Milliseconds of event time after which an idle run is forgotten: at its own next event, or while new runs come as
-    /// soon as the clocks of two other runs say so.
+    /// Milliseconds of event time after which an idle run is forgotten: when its own next event arrives or, while new
+    /// runs are being created, once the event times of two other runs show that it has expired.
     pub idle_ms: u64,
 }
 
@@ -235,37 +240,38 @@ impl Default for Memory {
     }
 }
 
-/// The user's regular expressions, in the syntax of the `regex` crate; each at most 1,024 characters.
+/// Your own regular expressions, in the syntax of the `regex` crate, at most 1,024 characters each.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Patterns {
-    /// Parts of an output that do not make two outputs differ; at most 32.
+    /// Parts of an output to mask when outputs are compared; at most 32 patterns.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub volatile: Vec<String>,
-    /// Signatures of outputs that the built-in ones do not know, tried first; at most 32.
+    /// Output signatures in addition to the built-in ones, tried before them; at most 32.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub signatures: Vec<SignaturePattern>,
 }
 
-/// A user's output signature.
+/// A user-defined output signature.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SignaturePattern {
-    /// What an output must contain.
+    /// The pattern that the output must contain.
     pub pattern: String,
-    /// The signature; `$1` or `${name}` insert what a group matched.
+    /// The resulting signature. `$1` and `${name}` insert the text matched by a group.
     pub signature: String,
 }
 
-/// What tokens cost. Money that an event tells itself (`costMicros`) always counts more.
+/// Token prices. A cost given by the event itself (`costMicros`) takes precedence.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Prices {
-    /// What a million tokens cost on average, given, cached and answered taken together as your bill has them: a decimal
-    /// such as `"2.50"`, in the currency that you think in. Read to the millionth; each event's cost is rounded down to one.
+    /// Average price of a million tokens, over input, cached and output tokens, as on your bill: a decimal such as
+    /// `"2.50"`, in your own currency. Precise to a millionth of the currency unit; the cost of each event is rounded
+    /// down to one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub million_tokens: Option<String>,
 }
@@ -276,7 +282,7 @@ impl Prices {
     }
 }
 
-/// Whether payloads may leave in a verdict.
+/// Whether verdicts may contain payloads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -284,20 +290,20 @@ pub enum Payloads {
     /// Digests and short signatures only.
     #[default]
     None,
-    /// The newest evidence carries the first 120 characters of the event's payload.
+    /// The newest evidence includes the first 120 characters of the event's payload.
     Excerpt,
 }
 
-/// What may leave in a verdict.
+/// What verdicts may reveal.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Privacy {
-    /// Whether payloads may leave.
+    /// Whether verdicts may contain payloads.
     pub payloads: Payloads,
-    /// A secret of 8 to 256 bytes under which signatures and evidence are made, so that nobody without it can try arguments,
-    /// outputs and other texts out against them, or make two that seem equal. Detectors with another one give other
-    /// signatures and the same verdicts otherwise. A snapshot holds it.
+    /// A secret of 8 to 256 bytes that keys all signatures and evidence digests, so that without it nobody can guess
+    /// arguments, outputs or other texts from them, or construct two that collide. It changes the signatures but
+    /// otherwise not the verdicts. Snapshots contain it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub salt: Option<String>,
 }

@@ -1,58 +1,62 @@
 use alloc::{string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
 
-/// A count of the configuration's own, for the rule `counter`: what is the same so often is reported. It is exact and
-/// knows nothing of progress, waiting or the meaning of an answer; at most 64 of the latest events are looked back at.
+/// A counter of your own, evaluated by the rule `counter`: it reports what occurs again that often. It counts exactly
+/// and knows nothing of progress, waiting or the meaning of an answer. At most the latest 64 calls and messages are
+/// considered.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Counter {
     /// What is counted.
     pub of: Counted,
-    /// What has to be the same. Where nothing is named: tool and arguments of calls, results and failures, the text of
-    /// messages, and of the others nothing.
+    /// What has to be equal for two occurrences to be the same. By default `tool` and `args`; for `unknown-tools` only
+    /// `tool`, for `messages` `text`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub same: Option<Vec<Same>>,
-    /// Whose sequence it is: what is apart from it neither counts nor ends a count.
+    /// The sequence to count in. Events outside it neither count nor end a count.
     #[serde(skip_serializing_if = "Apart::is_default")]
     pub apart: Apart,
-    /// Steps of the longest lap, 2 to 10: laps are counted, from two steps on, that are not all alike; 0 for no laps.
+    /// Maximum steps of a lap, 2 to 10: counts repeated laps of two to that many steps that are not all the same; 0 to
+    /// count single occurrences.
     #[serde(skip_serializing_if = "is_zero")]
     pub lap: u32,
-    /// Counts wherever they are among so many of the latest, at most 64; 0 for in a row.
+    /// Counts occurrences anywhere among this many of the latest, at most 64; 0 to count consecutive ones.
     #[serde(skip_serializing_if = "is_zero")]
     pub window: u32,
-    /// Only so many of the latest events are looked at, calls, results and messages being one each; 0 for all.
+    /// Considers only this many of the latest events, where each call, result and message is one event; 0 for no limit.
     #[serde(skip_serializing_if = "is_zero")]
     pub events: u32,
     /// What else ends a count.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub until: Vec<Ends>,
-    /// What is made in one round is one: copies count once, and the order within a round does not matter.
+    /// Occurrences in the same round count once, and their order within the round does not matter.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub by_round: bool,
-    /// A call that is about to be made counts as one more of what came of it before: it is judged before it runs.
+    /// A call that is about to be made counts as one more occurrence of its earlier results, so that it is judged
+    /// before it runs.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub ahead: bool,
-    /// Begins anew after its highest threshold.
+    /// Restarts after the highest threshold is reached.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub anew: bool,
-    /// The tools it is about, by names in which `*` stands for any characters and `?` for one; all where none is named.
+    /// The tools to count, as name patterns in which `*` matches any characters and `?` exactly one; all tools if
+    /// empty.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<String>,
-    /// Tools it is not about, in the same way.
+    /// Tools to exclude, as patterns of the same kind.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub except: Vec<String>,
-    /// Count from which it nudges; 0 never.
+    /// Count at which it nudges; 0 for never.
     #[serde(skip_serializing_if = "is_zero")]
     pub nudge: u32,
-    /// Count from which it blocks; 0 never.
+    /// Count at which it blocks; 0 for never.
     #[serde(skip_serializing_if = "is_zero")]
     pub block: u32,
-    /// Count from which it asks a human; 0 never.
+    /// Count at which it asks a human; 0 for never.
     #[serde(skip_serializing_if = "is_zero")]
     pub gate: u32,
-    /// Count from which it ends the run; 0 never.
+    /// Count at which it ends the run; 0 for never.
     #[serde(skip_serializing_if = "is_zero")]
     pub halt: u32,
 }
@@ -62,70 +66,70 @@ pub struct Counter {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Counted {
-    /// Calls, when they are made, whatever comes of them.
+    /// Calls, as soon as they are made, whatever their result.
     #[default]
     Calls,
-    /// Calls with what came of them, once that is known.
+    /// Calls together with their results, once these are known.
     Results,
-    /// Calls that worked, with what came of them; a failure of the same sequence ends a count.
+    /// Successful calls with their results; a failure in the same sequence ends a count.
     Successes,
-    /// Calls that failed: by their outcome or their exit code. A refusal is none, and a success of the same sequence ends
-    /// a count.
+    /// Failed calls, by their outcome or exit code. Refused calls are skipped; a success in the same sequence ends a
+    /// count.
     Failures,
-    /// Calls that failed by what the host says of their outcome, whatever the exit code.
+    /// Calls whose outcome, as reported by the host, is a failure, whatever the exit code.
     Errors,
-    /// Calls of tools that there are not.
+    /// Calls of tools that do not exist.
     UnknownTools,
-    /// All calls of a round together, in any order; a call that names no round is a round of its own.
+    /// All calls of a round together, in any order; a call without a round is a round of its own.
     Rounds,
-    /// The agent's own whole messages. Blank ones neither count nor end a count where the text has to be the same.
+    /// Whole messages of the agent. If the text has to be equal, blank messages neither count nor end a count.
     Messages,
 }
 
-/// What has to be the same.
+/// A property that has to be equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Same {
     /// The tool.
     Tool,
-    /// The arguments, but for the order of fields and the way numbers are written; `ignoreArgs` and `identityArgs` of the
-    /// tool hold.
+    /// The arguments, ignoring the order of fields and the notation of numbers; the tool's `ignoreArgs` and
+    /// `identityArgs` apply.
     Args,
-    /// What the call acts upon: a path or an address, whatever the tool.
+    /// What the call acts on, a path or an address, whatever the tool.
     Target,
-    /// The output, to the byte, and the outcome.
+    /// The output, byte for byte, and the outcome.
     Output,
-    /// The output but for what changes by itself, such as clocks, durations and ids.
+    /// The output without parts that change by themselves, such as timestamps, durations and ids.
     MaskedOutput,
-    /// The exit code alone where a result has one, and else the output.
+    /// The exit code alone if the result has one, otherwise the output.
     ExitCode,
-    /// The text of a message, but for blanks.
+    /// The text of a message, ignoring white space.
     Text,
 }
 
-/// Whose sequence a counter counts in.
+/// The sequence that a counter counts in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Apart {
-    /// The agent's: anything else of the kind ends a count.
+    /// All of the agent's: any other occurrence of the same kind ends a count.
     #[default]
     Agent,
-    /// The tool's: calls of other tools are passed over.
+    /// Per tool: calls of other tools are skipped.
     Tool,
-    /// The call's: calls of other tools and with other arguments are passed over.
+    /// Per call: calls of other tools or with other arguments are skipped.
     Call,
-    /// What the call acts upon, whatever the tool: calls upon anything else are passed over.
+    /// Per target, whatever the tool: calls on other targets are skipped.
     Target,
 }
 
-/// What ends a count.
+/// An event that ends a count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Ends {
-    /// A message of the role `user` that the host did not make itself.
+    /// A message with the role `user` that is not `synthetic`.
     UserMessage,
     /// A message of the agent.
     Message,

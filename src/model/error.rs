@@ -2,7 +2,7 @@ use alloc::string::{String, ToString};
 use core::fmt;
 use serde::{Deserialize, Serialize};
 
-/// The stable, machine-readable class of an [`Error`].
+/// The stable, machine-readable code of an [`Error`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -11,13 +11,13 @@ pub enum ErrorCode {
     InvalidJson,
     /// A field of an event is unknown, missing, of the wrong type or out of range.
     InvalidEvent,
-    /// The event's `type` is not one this version knows.
+    /// The event's `type` is unknown to this version.
     UnknownEvent,
-    /// The configuration has an unknown field, a contradiction or a threshold that can never be reached.
+    /// The configuration has an unknown field, a contradiction or an unreachable threshold.
     InvalidConfig,
-    /// The snapshot is truncated, foreign or corrupt.
+    /// The snapshot is truncated or corrupt, or not a snapshot at all.
     InvalidSnapshot,
-    /// The snapshot was written by another snapshot format or rule version.
+    /// The snapshot was written with another snapshot format or rules version.
     SnapshotVersion,
     /// An operation's argument (scope, reason, decision, format) is malformed.
     InvalidArgument,
@@ -29,19 +29,19 @@ names!(ErrorCode {
     InvalidArgument = "invalid-argument",
 });
 
-/// Why an input was refused. The state is as it was before the call.
+/// Why an input was rejected. The state is unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ErrorRecord"))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Error {
-    /// Stable class, for programs.
+    /// Stable error code, for programs.
     pub code: ErrorCode,
-    /// Lower-case sentence, for people.
+    /// Lower-case sentence, for people; not meant to be parsed.
     pub message: String,
     /// Path of the offending field, such as `rules.cycle.block`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
-    /// The offending value, shortened to 80 characters.
+    /// The offending value, truncated to 80 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
 }
@@ -53,14 +53,14 @@ impl Error {
         Self { code, message: message.into(), field: None, value: None }
     }
 
-    /// Names the offending field.
+    /// Sets the offending field.
     #[must_use]
     pub fn at(mut self, field: impl Into<String>) -> Self {
         self.field = Some(field.into());
         self
     }
 
-    /// Adds the offending value, shortened.
+    /// Sets the offending value, truncated.
     #[must_use]
     pub fn with(self, value: impl ToString) -> Self {
         self.got(&value.to_string())

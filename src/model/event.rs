@@ -4,8 +4,8 @@ use serde_json::Value;
 
 /// One thing that happened in a run.
 ///
-/// In JSON an event is one flat object: `type` in kebab-case, the fields of that type, and the fields of
-/// [`Context`]. [`crate::json::event`] reads that form and refuses unknown fields and types by name.
+/// In JSON, an event is one flat object: `type` in kebab-case, the fields of that type, and the fields of [`Context`].
+/// [`crate::json::event`] parses this form and rejects unknown fields and types by name.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(description = "One thing that happened in a run: a flat object whose `type` says what.", transform = super::schema::flat_union))]
 pub struct Event {
@@ -17,7 +17,7 @@ pub struct Event {
     pub context: Context,
 }
 
-/// The optional fields common to every event.
+/// The optional fields that every event has.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
@@ -25,35 +25,35 @@ pub struct Context {
     /// Event time in milliseconds since the Unix epoch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<i64>,
-    /// The run; absent means the one default run.
+    /// The run; the default run if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
     /// The task being worked on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
-    /// The task this task is a part of.
+    /// The task of which this task is a part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_task: Option<String>,
     /// The agent that acted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// The assistant turn; the calls of a parallel batch share it.
+    /// The assistant turn. Calls of a parallel batch share it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub round: Option<String>,
-    /// The host's own step number, echoed in evidence.
+    /// The host's own step number, repeated in evidence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<u64>,
-    /// Made by the host or by this library's own advice: never evidence, never counted against the agent.
+    /// Produced by the host or by Loopwarden's own guidance: never evidence and never counted against the agent.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub synthetic: bool,
-    /// Tokens of the model's answer that this event begins, or of the turn that it ends. Each is told once: of an answer
-    /// that makes several events, the first one tells them.
+    /// Tokens of the model response that this event starts, or of the turn that it ends. Report them once: if a
+    /// response produces several events, on the first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
-    /// Money spent on the same, in millionths of the host's currency unit.
+    /// Cost of the same response or turn, in millionths of the host's currency unit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_micros: Option<u64>,
-    /// Echoed by hosts, never judged.
+    /// The host's own names and values. The detector ignores them.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
 }
@@ -65,11 +65,11 @@ pub struct Context {
 pub enum Body {
     /// A tool is about to be called, or was called.
     ToolCall(ToolCall),
-    /// What came of a tool call.
+    /// The result of a tool call.
     ToolResult(ToolResult),
     /// A whole message.
     Message(Message),
-    /// A streamed piece of an assistant message.
+    /// A streamed chunk of an assistant message.
     Delta(Delta),
     /// The whole output of one iteration.
     Output(Output),
@@ -77,7 +77,7 @@ pub enum Body {
     Failure(Failure),
     /// Measured progress.
     Progress(Progress),
-    /// An outside judge's answer to a verdict that said `needsEvaluation`.
+    /// An outside judge's answer to a verdict with `needsEvaluation`.
     Evaluation(Evaluation),
     /// One agent asked another for something.
     Collaboration(Collaboration),
@@ -91,7 +91,7 @@ pub enum Body {
     Delivery(Delivery),
     /// Something the host did.
     Host(Host),
-    /// Anything else that may repeat.
+    /// Any other action that may repeat.
     Custom(Custom),
 }
 
@@ -119,37 +119,37 @@ impl Body {
     }
 }
 
-/// A tool call. `args` and `rawArgs` exclude each other.
+/// A tool call. `args` and `rawArgs` are mutually exclusive.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ToolCall {
     /// The tool's name.
     pub tool: String,
-    /// The arguments: any JSON, nested at most 120 deep.
+    /// The arguments: any JSON value, nested at most 120 levels deep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub args: Option<Value>,
-    /// The arguments as text, where they are not valid JSON.
+    /// The arguments as text, if they are not valid JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw_args: Option<String>,
-    /// Pairs the call with its result; a call id seen before with the same call is a replay.
+    /// Links the call to its result. A call id seen before with the same call is a replay and counts once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call_id: Option<String>,
-    /// The resource acted upon; guessed from the arguments where absent.
+    /// The resource acted on; inferred from the arguments if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
-    /// The host's own loop key: replaces the arguments in comparison.
+    /// The host's own loop key, compared instead of the arguments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<String>,
-    /// MCP hint, a prior only: the tool changes nothing.
+    /// MCP hint: `true` if the tool changes nothing; `tools.NAME.mutates` takes precedence. `false` is ignored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_only: Option<bool>,
-    /// MCP hint, a prior only: calling again with the same arguments changes nothing more.
+    /// MCP hint: whether repeating a call with the same arguments changes nothing more. No rule uses it yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotent: Option<bool>,
 }
 
-/// What became of a tool call.
+/// The outcome of a tool call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -161,9 +161,9 @@ pub enum Outcome {
     Error,
     /// A user or policy refused the call.
     Denied,
-    /// The arguments were refused.
+    /// The arguments were rejected.
     Invalid,
-    /// There is no such tool.
+    /// The tool does not exist.
     UnknownTool,
     /// The call never ran.
     NotExecuted,
@@ -181,27 +181,27 @@ names!(Outcome {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ToolResult {
-    /// Pairs the result with its call; without it the oldest unanswered call of the tool is taken.
+    /// Links the result to its call. If absent, it answers the oldest unanswered call of the tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call_id: Option<String>,
     /// The tool's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
-    /// What became of the call.
+    /// The outcome of the call.
     pub outcome: Outcome,
-    /// What the tool said. In JSON it may be any value: what is not text is compared as its JSON text.
+    /// The output. In JSON it may be any value; a value other than a string is compared as JSON text.
     #[cfg_attr(feature = "schema", schemars(with = "Value"))]
     pub output: String,
-    /// Digest of the full output, where `output` is clipped.
+    /// Digest of the full output, if `output` is truncated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
     /// Exit code of a command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// The host's own class of this error; replaces the text in error comparison.
+    /// The host's own class of this error, compared instead of the text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_class: Option<String>,
-    /// Host metadata; compared only where `output` is empty.
+    /// Host metadata; compared only if `output` is empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
     /// The host's hash of the resource after the call.
@@ -222,12 +222,12 @@ pub enum Role {
     System,
 }
 
-/// The part of a model's answer a text belongs to.
+/// The part of a model response that a text belongs to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Channel {
-    /// The answer itself.
+    /// The response itself.
     #[default]
     Text,
     /// The model's reasoning.
@@ -241,25 +241,25 @@ pub enum Channel {
 pub struct Message {
     /// Who wrote it.
     pub role: Role,
-    /// Text by default.
+    /// `text` if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<Channel>,
     /// The message.
     pub text: String,
-    /// Digest of the full text, where `text` is clipped.
+    /// Digest of the full text, if `text` is truncated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
 }
 
-/// A streamed piece of an assistant message.
+/// A streamed chunk of an assistant message.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Delta {
-    /// Text by default.
+    /// `text` if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<Channel>,
-    /// The piece.
+    /// The chunk.
     pub text: String,
 }
 
@@ -304,10 +304,10 @@ pub enum ErrorType {
 pub struct Failure {
     /// The error message.
     pub message: String,
-    /// Its class; recognised from the text where absent.
+    /// Its class; recognised from the message if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_type: Option<ErrorType>,
-    /// File, line or component; extracted from the text where absent.
+    /// File, line or component; extracted from the text if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub location: Option<String>,
     /// The stack trace.
@@ -318,18 +318,18 @@ pub struct Failure {
     pub source: Option<String>,
 }
 
-/// Test figures.
+/// Test results.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Tests {
-    /// How many tests fail.
+    /// Number of failing tests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failing: Option<u32>,
-    /// How many tests there are.
+    /// Total number of tests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total: Option<u32>,
-    /// Which tests fail, in any order.
+    /// Names of the failing tests, in any order.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failing_ids: Option<Vec<String>>,
     /// Coverage in percent, 0 to 100.
@@ -338,16 +338,16 @@ pub struct Tests {
 }
 
 impl Tests {
-    /// The coverage in hundredths of a per cent, rounded to the nearest: what is compared of it, so that a figure that two
-    /// programs wrote differently in its last digits is no progress.
+    /// The coverage in hundredths of a percent, rounded to the nearest: the precision at which it is compared, so that
+    /// different last digits from two programs are not progress.
     ///
-    /// In whole numbers: the double is taken apart, so that the answer is the same on every platform.
+    /// Computed with integer arithmetic on the bits of the double, so that the result is the same on every platform.
     #[must_use]
     pub fn coverage_hundredths(&self) -> Option<u32> {
         let bits = self.coverage?.abs().to_bits();
         let (exponent, fraction) = (bits >> 52, bits & ((1 << 52) - 1));
-        // 1,075 is the exponent's bias and the 52 binary digits behind the point. What is below 2^-52 is nothing, and a
-        // percentage never reaches 2^53.
+        // 1,075 is the exponent bias plus the 52 fraction bits. Values below 2^-52 round to 0, and a percentage never
+        // reaches 2^53.
         let shift = 1075_u64.saturating_sub(exponent);
         if !(1..=104).contains(&shift) {
             return Some(0);
@@ -357,18 +357,18 @@ impl Tests {
     }
 }
 
-/// Items done of a list.
+/// Progress through a list of items.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Checklist {
-    /// Items done.
+    /// Items done; at most `total`.
     pub done: u32,
-    /// Items in all.
+    /// Items in total.
     pub total: u32,
 }
 
-/// A completion marker, as the host knows it: whether, how many, or which.
+/// A completion marker in whichever form the host has it: a flag, a count or names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
@@ -377,12 +377,12 @@ pub enum Marker {
     Flag(bool),
     /// How many.
     Count(u32),
-    /// Which.
+    /// Which, in any order.
     Names(Vec<String>),
 }
 
 impl<'de> Deserialize<'de> for Marker {
-    /// By hand: what the derive reads an untagged enum with is a second reader of JSON.
+    /// Written by hand: the derive for untagged enums would pull in a second JSON reader.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let marker = match Value::deserialize(deserializer)? {
             Value::Bool(flag) => Some(Self::Flag(flag)),
@@ -402,13 +402,13 @@ impl<'de> Deserialize<'de> for Marker {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Progress {
-    /// Test figures.
+    /// Test results.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tests: Option<Tests>,
-    /// Patch text, or a digest of it.
+    /// The patch, or a digest of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
-    /// Documentation text, or a digest of it.
+    /// The documentation, or a digest of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub docs: Option<String>,
     /// An acceptance checklist.
@@ -423,23 +423,23 @@ pub struct Progress {
     /// Code written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code_written: Option<Marker>,
-    /// What the task is to achieve.
+    /// What the task is meant to achieve.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub goal: Option<String>,
 }
 
-/// An outside judge's opinion.
+/// An outside judge's assessment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum EvaluationVerdict {
-    /// Nearer to the goal.
+    /// Closer to the goal.
     Progressing,
-    /// No nearer to the goal.
+    /// No closer to the goal.
     Stalled,
-    /// Further from the goal.
+    /// Further away from the goal.
     Regressing,
-    /// Not the agent's doing.
+    /// Held up by something outside the agent's control.
     External,
 }
 
@@ -448,12 +448,12 @@ pub enum EvaluationVerdict {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Evaluation {
-    /// The opinion.
+    /// The assessment.
     pub verdict: EvaluationVerdict,
     /// Why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<String>,
-    /// Per mille, 0 to 1000.
+    /// The judge's confidence per mille, 0 to 1000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confidence: Option<u16>,
 }
@@ -467,23 +467,24 @@ pub struct Collaboration {
     pub from: String,
     /// Who was asked.
     pub to: String,
-    /// What for.
+    /// What was asked for.
     pub request: String,
-    /// The request's embedding: finite numbers, one length per pair of agents.
+    /// The request's embedding: 1 to 4,096 finite numbers, not all zero; the same length for every request of a pair of
+    /// agents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub embedding: Option<Vec<f64>>,
 }
 
-/// Where a task stood after an attempt.
+/// The state of a task after an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum AttemptStatus {
-    /// Not begun.
+    /// Not started.
     Pending,
-    /// Begun.
+    /// Started.
     InProgress,
-    /// Cannot go on.
+    /// Unable to continue.
     Blocked,
     /// Finished.
     Done,
@@ -491,20 +492,20 @@ pub enum AttemptStatus {
 
 names!(AttemptStatus { Pending = "pending", InProgress = "in-progress", Blocked = "blocked", Done = "done" });
 
-/// An orchestrator's attempt at a task.
+/// An orchestrator's attempt at a task, recorded after it has been made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Attempt {
-    /// Where the task stood.
+    /// The state of the task after the attempt.
     pub status: AttemptStatus,
-    /// What kept it from going on; a set.
+    /// What blocked it. Order and duplicates do not matter.
     #[serde(default)]
     pub blockers: Vec<String>,
-    /// What was done; a set.
+    /// What was done. Order and duplicates do not matter.
     #[serde(default)]
     pub completed_work: Vec<String>,
-    /// The session that attempted it.
+    /// The session that made the attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
 }
@@ -514,14 +515,14 @@ pub struct Attempt {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Transition {
-    /// The phase left; absent at the start.
+    /// The phase left; absent for the first transition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
     /// The phase entered.
     pub to: String,
 }
 
-/// One node invocation that ended.
+/// One node invocation of a workflow graph ended.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -534,12 +535,12 @@ pub struct Turn {
     /// Its structured output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub structured_output: Option<Value>,
-    /// Time spent, in milliseconds.
+    /// Duration in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
 }
 
-/// An edge carried a payload.
+/// An edge of a workflow graph carried a payload.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -548,7 +549,7 @@ pub struct Delivery {
     pub from: String,
     /// The receiving node.
     pub to: String,
-    /// The edge, where two nodes share several.
+    /// The edge, if several connect the two nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edge: Option<String>,
 }
@@ -558,24 +559,24 @@ pub struct Delivery {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum HostKind {
-    /// A run began: a fresh run scope.
+    /// A run started, with fresh state.
     RunStart,
-    /// A turn began.
+    /// A turn started.
     TurnStart,
-    /// The run goes on after a pause: state is kept.
+    /// The run continues after a pause; state is kept.
     Resume,
-    /// The run starts over: state is cleared.
+    /// The run starts over; state is cleared.
     Restart,
     /// The context was compacted.
     Compaction,
-    /// A hook refused to let the agent stop or act. With the id of a rule about phases as `name`: a transition that a `check`
-    /// refused for this rule was not made.
+    /// A hook refused to let the agent stop or act. With the id of a phase rule as `name`: a transition was not made
+    /// because a `check` refused it under this rule.
     HookBlock,
-    /// The host told the agent to go on.
+    /// The host told the agent to continue.
     Continuation,
     /// The host retried on its own.
     Retry,
-    /// A human or program intervened.
+    /// A human or a program intervened.
     Intervention,
 }
 
@@ -584,26 +585,26 @@ pub enum HostKind {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Host {
-    /// What.
+    /// What it did.
     pub kind: HostKind,
     /// Which hook, queue or trigger.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Anything worth logging.
+    /// Details worth logging.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
 }
 
-/// Anything else that may repeat.
+/// Any other action that may repeat.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Custom {
-    /// The kind of thing.
+    /// The kind of action.
     pub name: String,
-    /// What makes two of them the same.
+    /// Identifies the action: two with the same `name` and `key` are the same.
     pub key: String,
-    /// What came of it.
+    /// The result of the action.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,
 }
@@ -639,7 +640,7 @@ mod tests {
             let tests = Tests { coverage: Some(coverage), ..Tests::default() };
             assert_eq!(tests.coverage_hundredths(), Some(hundredths), "{coverage}");
         }
-        // Every figure that has two decimals is itself.
+        // Every value with two decimals is exact.
         for hundredths in 0..=10_000_u32 {
             let text = std::format!("{}.{:02}", hundredths / 100, hundredths % 100);
             let tests = Tests { coverage: text.parse().ok(), ..Tests::default() };

@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Counting {
-    /// Repeats: a first failure is 0, an equal second one 1.
+    /// Repeats: a first failure counts 0, an identical second one 1.
     #[default]
     Repeats,
-    /// Every failure of a loop, the first one too: two equal failures are 2; one that nothing repeats is 0.
+    /// Every failure of a loop including the first: two identical failures count 2, a failure that is never repeated 0.
     Attempts,
 }
 
@@ -19,10 +19,10 @@ pub enum Counting {
 pub struct Failures {
     /// What a task's counter counts.
     pub counting: Counting,
-    /// Loops of a task from which a human is asked, at least 2; the same as `gate` of the rule `task-loop`.
+    /// Loops of a task at which a human is asked, at least 2; the same as `gate` of the rule `task-loop`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gate_threshold: Option<u32>,
-    /// Latest failures of a task that a new one is compared with, 1 to 32.
+    /// How many recent failures of a task a new one is compared with, 1 to 32.
     pub history: u32,
 }
 
@@ -32,14 +32,14 @@ impl Default for Failures {
     }
 }
 
-/// When two requests between agents are the same.
+/// When two requests between agents count as the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Requests {
-    /// Whether requests between agents count as loops of their task.
+    /// Whether repeated requests between agents count as loops of their task.
     pub enabled: bool,
-    /// Per mille that the cosine of two requests must exceed, 500 to 999.
+    /// Cosine similarity, per mille, that two requests must exceed, 500 to 999.
     pub similarity: u32,
 }
 

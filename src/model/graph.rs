@@ -1,17 +1,17 @@
 use alloc::{string::String, vec::Vec};
 use serde::{Deserialize, Deserializer, Serialize, de};
 
-/// A workflow: who hands work to whom.
+/// A workflow graph: which nodes hand work to which.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Graph {
-    /// The nodes, 1 to 256; of a cycle without a named driver the first of them is the driver.
+    /// The nodes, 1 to 256. In a cycle without a named driver, the first of them is the driver.
     pub nodes: Vec<GraphNode>,
     /// The edges, at most 1,024.
     #[serde(default)]
     pub edges: Vec<GraphEdge>,
-    /// Ids of the nodes that drive their cycle, as `driver` on the node itself.
+    /// Ids of the nodes that drive their cycle; equivalent to `driver` on the node itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub drivers: Vec<String>,
 }
@@ -21,20 +21,20 @@ pub struct Graph {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum GraphNode {
-    /// The id alone.
+    /// Just the id.
     Id(String),
-    /// The id and what is said about the node.
+    /// The id with further properties.
     Node(DrivingNode),
 }
 
-/// A node with what is said about it.
+/// A node with its properties.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DrivingNode {
-    /// The id, 1 to 256 bytes, unique.
+    /// The id, 1 to 256 bytes, unique within the graph.
     pub id: String,
-    /// Whether an edge into the node closes the cycle it is on.
+    /// Whether the node drives its cycle: a delivery into it completes an iteration.
     #[serde(default)]
     pub driver: bool,
 }
@@ -49,7 +49,7 @@ impl GraphNode {
         }
     }
 
-    /// Whether the node itself says that it drives its cycle.
+    /// Whether the node itself is marked as the driver of its cycle.
     #[must_use]
     pub const fn is_driver(&self) -> bool {
         matches!(self, Self::Node(node) if node.driver)
@@ -57,7 +57,7 @@ impl GraphNode {
 }
 
 impl<'de> Deserialize<'de> for GraphNode {
-    /// By hand, because an untagged enum could not say which field of the object is wrong.
+    /// Written by hand, because an untagged enum could not report which field of the object is wrong.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Visitor;
         impl<'de> de::Visitor<'de> for Visitor {
@@ -84,7 +84,7 @@ impl<'de> Deserialize<'de> for GraphNode {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct GraphEdge {
-    /// The id, unique; an edge without one is known by its ends.
+    /// The id, unique within the graph. An edge without one is identified by its ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// The sending node.
@@ -93,18 +93,18 @@ pub struct GraphEdge {
     pub to: String,
 }
 
-/// What a stalled or oscillating loop leads to.
+/// What to do about a stalled or oscillating loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum OnStall {
     /// A gate: the run waits for a human.
     Pause,
-    /// A gate: a human steers.
+    /// A gate: a human takes over interactively.
     #[default]
     SwitchToInteractive,
-    /// A block, with the advice to let another agent review; the run goes on by itself.
+    /// A block that recommends a review by another agent; the run goes on by itself.
     SpawnReviewer,
-    /// A block, with the advice to use another model; the run goes on by itself.
+    /// A block that recommends another model; the run goes on by itself.
     RetryWithNewProvider,
 }

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-/// How strongly a host should react. Ordered: a later variant is a stronger reaction.
+/// How strongly the host should react. Ordered from weakest to strongest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -10,11 +10,11 @@ pub enum Level {
     Continue,
     /// For logs only.
     Observe,
-    /// Put the guidance before the agent.
+    /// Show the guidance to the agent.
     Nudge,
     /// Refuse this one call, attempt or transition.
     Block,
-    /// Pause for a human.
+    /// Pause and ask a human.
     Gate,
     /// End the run.
     Halt,

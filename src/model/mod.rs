@@ -1,10 +1,10 @@
-//! What comes in and what goes out: plain serde data, no logic beyond (de)serialisation and lookups.
+//! Inputs and outputs: plain serde data, no logic beyond (de)serialisation and lookups.
 
-/// What the cases of an enum are called in JSON, WIT and JavaScript.
+/// Names of an enum's variants in JSON, WIT and JavaScript.
 macro_rules! names {
     ($enum:ident { $($case:ident = $name:literal),* $(,)? }) => {
         impl $enum {
-            /// Every one, in the order of their numbers.
+            /// All variants, in the order of their discriminants.
             pub const ALL: [Self; [$($name),*].len()] = [$(Self::$case),*];
 
             /// The name used in JSON, WIT and JavaScript.

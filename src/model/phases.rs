@@ -1,27 +1,27 @@
 use alloc::{collections::BTreeMap, string::String};
 use serde::{Deserialize, Serialize};
 
-/// How often the phases of a workflow may be entered and left, per task of a run.
+/// Limits on how often phases of a workflow may be entered and left, per task of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Phases {
-    /// Whether transitions are judged at all.
+    /// Whether transitions are judged.
     pub enabled: bool,
-    /// Visits that a phase may have; 0 for any number.
+    /// Visits allowed per phase; 0 for no limit.
     pub max_visits_default: u32,
-    /// Times that a phase may be left for the same other phase; 0 for any number. A retry, from a phase to itself, is a
-    /// visit and no transition.
+    /// Times a phase may be left for the same other phase; 0 for no limit. A retry (from a phase to itself) is a visit
+    /// but not a transition.
     pub max_transitions_default: u32,
-    /// Whether going back and forth between phases is found before a limit is reached.
+    /// Whether going back and forth between phases is detected before a limit is reached.
     pub cycle_detection_enabled: bool,
-    /// The most distinct phases that a cycle may go through to be found, 2 to 5.
+    /// The longest cycle to detect, in distinct phases, 2 to 5.
     pub cycle_detection_length: u32,
-    /// Whether what is refused goes to a human: `gate` instead of `block`.
+    /// Whether refused transitions go to a human: `gate` instead of `block`.
     pub trigger_hitl: bool,
-    /// The label that such a gate carries, 1 to 100 characters.
+    /// The label of such a gate, 1 to 100 characters without control characters.
     pub hitl_label: String,
-    /// Settings per phase, by its name.
+    /// Settings per phase, keyed by its name.
     pub phases: BTreeMap<String, PhaseConfig>,
 }
 
@@ -45,7 +45,7 @@ impl Default for Phases {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct PhaseConfig {
-    /// Visits that this phase may have; 0 for any number, absent for `maxVisitsDefault`.
+    /// Visits allowed for this phase; 0 for no limit, `maxVisitsDefault` if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_visits: Option<u32>,
 }

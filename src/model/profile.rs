@@ -4,14 +4,14 @@ use serde::{
     de::{self, Error as _},
 };
 
-/// Another detector, or several: their settings one after the other.
+/// One or several detectors whose settings are applied in order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Extends {
-    /// One.
+    /// A single detector.
     One(Profile),
-    /// Several: what a later one says counts.
+    /// Several detectors; later ones take precedence.
     Several(Vec<Profile>),
 }
 
@@ -24,10 +24,10 @@ impl Extends {
     }
 }
 
-/// Names, each with its variant.
+/// Defines the profiles: each variant with its name.
 macro_rules! profiles {
     ($($(#[$about:meta])* $variant:ident = $name:literal),* $(,)?) => {
-        /// A detector whose way of counting a configuration can have: `docs/migrating.md` tells of each.
+        /// A detector whose way of counting can be adopted; `docs/migrating.md` describes each.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         pub enum Profile {
@@ -35,15 +35,15 @@ macro_rules! profiles {
         }
 
         impl Profile {
-            /// Every profile, by name.
+            /// All profiles, in the order of their names.
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
 
-            /// The profile of a name.
+            /// The profile with this name, if there is one.
             pub(crate) fn named(name: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|profile| profile.name() == name)
             }
 
-            /// The name that a configuration calls it by.
+            /// The name used in a configuration.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
@@ -54,7 +54,7 @@ macro_rules! profiles {
     };
 }
 
-/// By name. By hand, as the derives' code would be as long as all of the profiles.
+/// Written by hand, like `Deserialize` below: the derived code would be as large as all of the profiles.
 impl Serialize for Profile {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.name())
@@ -69,7 +69,7 @@ impl<'de> Deserialize<'de> for Profile {
 }
 
 impl<'de> Deserialize<'de> for Extends {
-    /// By hand: what the derive reads an untagged enum with is a second reader of JSON.
+    /// Written by hand: the derive for untagged enums would pull in a second JSON reader.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Visitor;
         impl<'de> de::Visitor<'de> for Visitor {
@@ -92,48 +92,48 @@ impl<'de> Deserialize<'de> for Extends {
 }
 
 profiles! {
-    /// Agent Shepherd: visits of phases, transitions, and walks back and forth.
+    /// Agent Shepherd: visits of phases, transitions, and going back and forth.
     AgentShepherd = "agent-shepherd",
-    /// Cline: the same call three and five times in a row.
+    /// Cline: the third and the fifth identical call in a row.
     Cline = "cline",
-    /// gemini-cli: the same call five times in a row, and passages that are chanted.
+    /// gemini-cli: the fifth identical call in a row, and passages repeated while streaming.
     GeminiCli = "gemini-cli",
-    /// goose: the same call in a row; as shipped without a limit.
+    /// goose: identical calls in a row; without a limit, as shipped.
     Goose = "goose",
     /// gptme: turns with the same calls in a row.
     Gptme = "gptme",
-    /// Hermes where somebody attends: notices alone.
+    /// Hermes in attended use: nudges only.
     Hermes = "hermes",
-    /// Hermes on platforms where nobody attends: with hard stops.
+    /// Hermes in unattended use: with blocks and halts.
     HermesUnattended = "hermes-unattended",
-    /// nanobot: failures at one target, requests made again.
+    /// nanobot: repeated failures on one target, and repeated requests.
     Nanobot = "nanobot",
     /// open-multi-agent: turns with the same calls or the same text in a row.
     OpenMultiAgent = "open-multi-agent",
-    /// OpenClaw: the same call among the latest thirty, polls, ping-pong, tools that there are not.
+    /// OpenClaw: the same call among the latest thirty, polls, ping-pong, tools that do not exist.
     Openclaw = "openclaw",
-    /// opencode: the same call three times in a row.
+    /// opencode: the third identical call in a row.
     Opencode = "opencode",
     /// OpenHands, the software agent SDK.
     Openhands = "openhands",
     /// OpenHands' first detector, with a user in the conversation.
     OpenhandsV0 = "openhands-v0",
-    /// OpenHands' first detector, without one.
+    /// OpenHands' first detector, headless.
     OpenhandsV0Headless = "openhands-v0-headless",
-    /// OpenRouter's agent SDK: the same call round after round, and texts.
+    /// OpenRouter's agent SDK: the same call in consecutive rounds, and repeated texts.
     Openrouter = "openrouter",
     /// The stuck-loop detection of pydantic-deepagents.
     PydanticDeepagents = "pydantic-deepagents",
-    /// Ralph: an output that is nine tenths one of the last five.
+    /// Ralph: an output that is 90 % the same as one of the last five.
     Ralph = "ralph",
-    /// Roo Code: the fourth equal call in a row.
+    /// Roo Code: the fourth identical call in a row.
     RooCode = "roo-code",
-    /// theappapp: the third equal failure of a task.
+    /// theappapp: the third identical failure of a task.
     Theappapp = "theappapp",
-    /// Tolokaforge: ten equal steps.
+    /// Tolokaforge: ten identical steps in a row.
     Tolokaforge = "tolokaforge",
     /// WeatherVane: attempts at a task.
     Weathervane = "weathervane",
-    /// ZeroClaw: the same call, two tools in turn, one result.
+    /// ZeroClaw: the same call, two alternating tools, the same result.
     Zeroclaw = "zeroclaw",
 }

@@ -2,11 +2,11 @@ use crate::model::HaltReason;
 use alloc::{string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
 
-/// A telemetry record: what a host logs.
+/// A telemetry record for the host to log.
 ///
-/// `event` is named as in the systems that the records come from. Their fields are in snake case there and in camel case
-/// here, like everywhere in this model: `task_id` is `taskId`, `orchestrator_reasoning` is `orchestratorReasoning`, and so
-/// on for every field. `timestamp` is a number of milliseconds, not a text.
+/// `event` has the name used by the systems that the records come from. Their fields are in snake case and these in
+/// camel case, as everywhere in this model: `task_id` is `taskId`, `orchestrator_reasoning` is `orchestratorReasoning`,
+/// and so on. `timestamp` is a number of milliseconds, not a string.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "LoopRecord"))]
@@ -23,17 +23,17 @@ pub enum Record {
         agent_id: Option<String>,
         /// Loops counted so far.
         loop_count: u32,
-        /// What repeats, printable.
+        /// A printable name of what repeats.
         error_signature: String,
-        /// Whether the messages were equal to the byte.
+        /// Whether the messages were identical, byte for byte.
         is_exact_match: bool,
-        /// Why it counts: the document's `orchestrator_reasoning`.
+        /// Why it counts; `orchestrator_reasoning` in the original format.
         orchestrator_reasoning: String,
         /// Event time in milliseconds since the Unix epoch.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         timestamp: Option<i64>,
     },
-    /// A human is asked.
+    /// A human is being asked.
     #[serde(rename = "gate_triggered")]
     GateTriggered {
         /// The task.
@@ -42,7 +42,7 @@ pub enum Record {
         /// The agent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         agent_id: Option<String>,
-        /// Loops counted.
+        /// Loops counted so far.
         loop_count: u32,
         /// Why.
         trigger_reason: String,
@@ -55,7 +55,7 @@ pub enum Record {
     /// A cycle of the workflow graph was stopped.
     #[serde(rename = "loop.halted")]
     LoopHalted {
-        /// Stable id of the cycle.
+        /// Stable id of the cycle: 16 hexadecimal digits.
         cycle_id: String,
         /// Why.
         halt_reason: HaltReason,
@@ -68,13 +68,13 @@ pub enum Record {
         failing_test_signatures: Vec<String>,
         /// Digests of the last node outputs, oldest first.
         output_hashes: Vec<String>,
-        /// What the host or a human can do.
+        /// Suggestions for the host or a human.
         suggested_actions: Vec<String>,
         /// Event time in milliseconds since the Unix epoch.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         timestamp: Option<i64>,
     },
-    /// A task's counter went back to zero.
+    /// A task's counter was reset to zero.
     #[serde(rename = "loop_counter_reset")]
     LoopCounterReset {
         /// The task.
@@ -82,7 +82,7 @@ pub enum Record {
         task_id: Option<String>,
         /// Why.
         reason: String,
-        /// What the counter had reached.
+        /// The count before the reset.
         previous_count: u32,
         /// Newest event time of the run, in milliseconds since the Unix epoch.
         #[serde(default, skip_serializing_if = "Option::is_none")]

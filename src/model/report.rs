@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 pub enum ResetReason {
     /// The task is done.
     TaskCompleted,
-    /// A human changed the context.
+    /// A human intervened.
     HumanIntervention,
-    /// The host decided.
+    /// The host's own decision.
     Manual,
 }
 
@@ -24,34 +24,34 @@ names!(ResetReason {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "decision", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Decision {
-    /// Go on; the rules start over once.
+    /// Go on; the rules start counting again.
     Continue,
-    /// End the run: every later verdict of it is `halt`.
+    /// End the run: every later verdict on it is `halt`.
     Stop,
-    /// This repetition is meant: a false alarm.
+    /// The repetition is intended: a false alarm.
     Exempt {
         /// The rule's id.
         rule: String,
         /// The finding's signature.
         signature: String,
-        /// Event time in milliseconds until which it holds; absent, for the rest of the run.
+        /// Event time in milliseconds until which the exemption holds; if absent, it holds for the rest of the run.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         until: Option<i64>,
     },
 }
 
-/// What a rule sees and when it speaks up, under the balanced preset.
+/// What a rule detects and its thresholds under the `balanced` preset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct RuleInfo {
     /// The rule's id.
     pub id: &'static str,
-    /// What it sees, in a sentence.
+    /// What it detects, in one sentence.
     pub about: &'static str,
-    /// What its thresholds count.
+    /// The unit of its thresholds.
     pub unit: &'static str,
-    /// Threshold for `nudge`; 0 for never, here and below.
+    /// Threshold for `nudge`; 0 means never, here and below.
     pub nudge: u32,
     /// Threshold for `block`.
     pub block: u32,
@@ -59,30 +59,29 @@ pub struct RuleInfo {
     pub gate: u32,
     /// Threshold for `halt`.
     pub halt: u32,
-    /// How far it looks back, in its own unit; 0 where it has no window.
+    /// How far it looks back, in its own unit; 0 if it has no window.
     pub window: u32,
-    /// The most evidence that adds up within it: a higher threshold is refused.
+    /// The most evidence that can add up; higher thresholds are rejected.
     pub most: u32,
 }
 
-/// Where one rule stands.
+/// The current state of a rule.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RuleStanding {
     /// The rule's id.
     pub rule: String,
-    /// The evidence the rule holds now of what is furthest up its ladder, in its own unit.
+    /// Current evidence, in the rule's own unit, of whatever has come furthest towards a threshold.
     pub count: u32,
-    /// The next threshold above it, for one more of the same. A loop that comes back after it was told of may be refused
-    /// before that, and calls that are made again after they were refused count as if they had run.
+    /// The next threshold that more of the same would reach. A loop that returns after it was reported may be blocked
+    /// earlier, and refused calls that are made again count as if they had run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_threshold: Option<u32>,
-    /// What happens there.
+    /// The level at that threshold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_level: Option<Level>,
-    /// Why no next threshold is given, where there is one; absent as well where the strongest level has been reached, or the
-    /// rule has no thresholds.
+    /// Why `nextThreshold` is absent. Not given if the strongest level has been reached or the rule has no thresholds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_next: Option<NoNext>,
 }
@@ -92,42 +91,42 @@ pub struct RuleStanding {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum NoNext {
-    /// What there is is told and never refused, as long as it stays what it is: a search through ever new targets, a view
-    /// that does not move, attempts that are not quite the same.
+    /// The evidence is advisory as long as it stays as it is, and reported without ever being blocked: for example, a
+    /// search through ever new targets, a view that does not move, or attempts that are not quite the same.
     OnlyTold,
-    /// Tools have thresholds of their own, and which of them is meant is not kept.
+    /// Tools have different thresholds, and which tool the evidence is about is not recorded.
     ByTool,
 }
 
-/// What is left of the configured budgets.
+/// The remaining part of the configured budgets; absent where no budget is set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct BudgetsLeft {
-    /// Iterations.
+    /// Iterations left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub iterations: Option<u32>,
-    /// Milliseconds of event time.
+    /// Milliseconds of event time left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime_ms: Option<u64>,
 }
 
-/// Where a node of the workflow stands.
+/// The current state of a node of the workflow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NodeStanding {
-    /// Turns it has ended.
+    /// Turns it has completed.
     pub turns: u32,
-    /// Turns that are left, where they are limited.
+    /// Turns left, if limited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turns_left: Option<u32>,
-    /// Milliseconds that its turns may still take together, where they are limited.
+    /// Milliseconds left for its turns in total, if limited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime_ms_left: Option<u64>,
 }
 
-/// Where the attempts at one task stand.
+/// The attempts at one task so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -139,19 +138,19 @@ pub struct AttemptStanding {
     pub last_attempt: Option<i64>,
 }
 
-/// Where one task stands in its workflow.
+/// The phases of one task so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PhaseStanding {
-    /// The latest phases, oldest first, as `implement → test → fix`; at most 11.
+    /// The latest phases, oldest first, at most 11; for example `implement → test → fix`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub walk: Option<String>,
     /// Visits of each phase since the task's last reset.
     pub visits: BTreeMap<String, u32>,
 }
 
-/// Where a cycle of the workflow stands.
+/// The current state of a cycle of the workflow.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -160,85 +159,86 @@ pub struct CycleStatus {
     pub cycle_id: String,
     /// Its nodes, in the order of the graph.
     pub nodes: Vec<String>,
-    /// The node whose turn begins an iteration.
+    /// The node whose incoming deliveries complete iterations.
     pub driver: String,
-    /// Iterations so far, for people: `Loop 3/8`, or `Loop 3` where they are not limited.
+    /// Iterations so far in readable form: `Loop 3/8`, or `Loop 3` without a limit.
     pub badge: String,
     /// Iterations so far.
     pub iterations: u32,
-    /// Iterations that are left, where they are limited.
+    /// Iterations left, if limited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub iterations_left: Option<u32>,
-    /// The latest numbers of failing tests while the cycle was active, oldest first, as `7 → 4 → 2`.
+    /// Recent numbers of failing tests while the cycle was active, oldest first; for example `7 → 4 → 2`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trend: Option<String>,
     /// Why the cycle was last halted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_halt_reason: Option<HaltReason>,
-    /// Digests of the last diffs, oldest first; like the other three only of the cycle that was last active.
+    /// Digests of the latest diffs, oldest first. This and the next three fields are filled only for the cycle that was
+    /// last active.
     pub diff_hashes: Vec<String>,
-    /// Digests of the last documents, oldest first.
+    /// Digests of the latest documents, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub docs_hashes: Vec<String>,
-    /// Digests of the last sets of failing tests, oldest first.
+    /// Digests of the latest sets of failing tests, oldest first.
     pub failing_test_signatures: Vec<String>,
-    /// Digests of the last node outputs, oldest first.
+    /// Digests of the latest node outputs, oldest first.
     pub output_hashes: Vec<String>,
 }
 
-/// Where a scope stands.
+/// The current status of a scope.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Status {
     /// The scope asked about.
     pub scope: Scope,
-    /// Whether any event was of the scope.
+    /// Whether any event of the scope has been recorded.
     pub known: bool,
     /// The level of the scope's latest verdict.
     pub level: Level,
     /// Events recorded in the scope.
     pub events: u64,
-    /// Calls that got an outcome.
+    /// Calls with a result.
     pub steps: u64,
-    /// Every enabled rule that holds evidence about the scope. Of a scope that names a task or an agent these are the rules
-    /// that keep their evidence by task, and the ones about outputs; the others are the run's.
+    /// Every enabled rule that holds evidence about the scope. For a scope with a task or an agent, only rules that
+    /// keep evidence per task and rules about outputs; the others belong to the run.
     pub rules: Vec<RuleStanding>,
-    /// The scope's latest numbers of failing tests, oldest first, as `7 → 4 → 2`.
+    /// Recent numbers of failing tests of the scope, oldest first; for example `7 → 4 → 2`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trend: Option<String>,
-    /// Attempts per task; the task without a name has the empty one.
+    /// Attempts per task, of the scope's task only if it names one. The key of the unnamed task is the empty string.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub attempts: BTreeMap<String, AttemptStanding>,
-    /// Phases per task; the task without a name has the empty one.
+    /// Phases per task, of the scope's task only if it names one. The key of the unnamed task is the empty string.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub phases: BTreeMap<String, PhaseStanding>,
-    /// Every cycle of the workflow; of one that is learned, those that the scope's task went through.
+    /// Every cycle of the workflow; if the workflow is learned, those that the scope's task went through.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cycles: Vec<CycleStatus>,
-    /// Every node of the workflow by its name, and every other one that has had a turn: as the scope's task stands, or the
-    /// whole run where the scope names none. What is left of a budget is what the whole run leaves.
+    /// Every node of the workflow and every other node that has had a turn, by name: for the scope's task, or for the
+    /// whole run if the scope names none. Remaining budgets are those of the whole run.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub nodes: BTreeMap<String, NodeStanding>,
-    /// What is left of the budgets.
+    /// The remaining budgets of the run.
     pub budgets_left: BudgetsLeft,
-    /// Loops counted for the scope's task, a subtask's with its parent's; the most of any task where the scope names
-    /// none.
+    /// Loops counted for the scope's task, where a subtask counts with its parent; without a task, the highest count of
+    /// any task.
     pub loop_count: u32,
-    /// What was said of that task's latest failure or request, such as `Exact error message match`.
+    /// The reason given for that task's latest failure or request, such as `Exact error message match`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loop_reason: Option<String>,
 }
 
-/// What form a report takes.
+/// The format of a report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ReportFormat {
-    /// For a person.
+    /// Markdown, for people.
     #[default]
     Markdown,
-    /// For a program.
+    /// JSON, for programs.
     Json,
 }
 
@@ -268,12 +268,12 @@ pub struct AttemptEvidence {
     pub at: Option<i64>,
     /// The status that the host gave.
     pub status: AttemptStatus,
-    /// What the attempt was blocked by, at most 16 and together about 240 characters.
+    /// What blocked the attempt: at most 16 entries, about 240 characters in total.
     pub blockers: Vec<String>,
-    /// How many more blockers there were.
+    /// Number of further blockers.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub more_blockers: u32,
-    /// The session, where the event named one; at most 64 characters.
+    /// The session if the event named one, truncated to 64 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
 }
@@ -292,19 +292,19 @@ pub struct Report {
     pub scope: Scope,
     /// The strongest level reached in the scope since its last reset.
     pub level: Level,
-    /// The latest finding of every loop seen in the scope, newest first, at most 8.
+    /// The latest finding of every loop detected in the scope, newest first, at most 8.
     pub findings: Vec<Finding>,
-    /// The latest occurrences of the strongest of them in words, oldest first, where its rule keeps them: its iterations,
-    /// failures or attempts.
+    /// Recent occurrences of the strongest finding in words, oldest first, if its rule keeps them: iterations, failures
+    /// or attempts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<String>,
-    /// Of a loop of attempts, the latest ones, oldest first.
+    /// For a loop of attempts: the latest ones, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attempts: Vec<AttemptEvidence>,
-    /// Of a loop of attempts, what an orchestrator logs about it: that it was found, and what was done.
+    /// For a loop of attempts: log lines for the orchestrator, saying that it was detected and what was done.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub log: Vec<String>,
-    /// What a person can answer.
+    /// The answers that a person can give.
     pub options: Vec<ReportOption>,
 }
 
@@ -330,37 +330,37 @@ pub struct LevelCounts {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct RuleMetrics {
-    /// Loops found: the first finding of each.
+    /// Loops detected, each counted once.
     pub detections: u64,
-    /// Findings by the level they asked for.
+    /// Findings by their own level.
     pub levels: LevelCounts,
-    /// Loops that a human called a false alarm.
+    /// Loops that a human marked as false alarms.
     pub acknowledged: u64,
 }
 
-/// Failures and requests of one agent, and how many of them were loops.
+/// Failures and requests of one agent, and how many of them counted as loops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct AgentLoops {
     /// `failure` and `collaboration` events.
     pub events: u64,
-    /// Those that were loops, by themselves or as a judge saw them.
+    /// Those that counted as loops, by themselves or by a judge's evaluation.
     pub loops: u64,
     /// `loops` per mille of `events`.
     pub rate: u64,
 }
 
-/// Counters of loops of tasks.
+/// Counters about loops of tasks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct LoopMetrics {
-    /// Failures and requests that were loops, each once.
+    /// Failures and requests that counted as loops.
     pub detected: u64,
-    /// Tasks that failures, progress or requests were about, their parts not counted.
+    /// Tasks with a failure, progress or request. Subtasks are not counted.
     pub tasks: u64,
-    /// Those in which a loop was counted.
+    /// Tasks in which a loop was counted.
     pub tasks_with_loops: u64,
     /// `tasksWithLoops` per mille of `tasks`.
     pub task_rate: u64,
@@ -368,67 +368,67 @@ pub struct LoopMetrics {
     pub average_loops_per_task: u64,
     /// Per agent; at most 64 agents are counted by name.
     pub agents: BTreeMap<String, AgentLoops>,
-    /// Times a human was asked about a task; a gate that stands open is not counted again.
+    /// Times a human was asked about a task; an open gate is not counted again.
     pub gates: u64,
-    /// Loops counted when a human was asked, summed over `gates`.
+    /// Loops counted at those gates, in total.
     pub loops_before_gate: u64,
     /// Thousandths of `loopsBeforeGate / gates`.
     pub average_loops_before_gate: u64,
-    /// Counters set back.
+    /// Counters reset to zero.
     pub resets: u64,
-    /// Gates that a human answered, with `human-intervention` or `continue`; a task that is completed behind its gate is none.
+    /// Gates that a human resolved, with `human-intervention` or `continue`. Completing the task does not count.
     pub resolved: u64,
     /// Milliseconds of event time from gate to resolution, summed over `resolved`.
     pub resolution_ms: u64,
 }
 
-/// Counters for dashboards, since the detector was made.
+/// Counters for dashboards, since the detector was created.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Metrics {
     /// Events recorded.
     pub events: u64,
-    /// Verdicts by level.
+    /// Verdicts by level; `continue` is not counted.
     pub verdicts: LevelCounts,
-    /// Loops found, over all rules.
+    /// Loops detected by all rules together.
     pub detections: u64,
-    /// Counters per rule, for every rule that ever fired.
+    /// Counters per rule, for every rule that has fired.
     pub rules: BTreeMap<String, RuleMetrics>,
-    /// Loops found per agent; at most 64 agents are counted by name.
+    /// Loops detected per agent; at most 64 agents are counted by name.
     pub detections_by_agent: BTreeMap<String, u64>,
-    /// Loops of tasks: failures and requests.
+    /// Loops of tasks, from failures and requests.
     pub loops: LoopMetrics,
-    /// Runs held now.
+    /// Runs currently held.
     pub runs: u64,
-    /// Bytes that they take now, as `memory.maxBytes` counts them.
+    /// Bytes currently used by these runs, computed as for `memory.maxBytes`.
     pub bytes: u64,
-    /// Runs forgotten because `memory.maxRuns` or `memory.maxBytes` was reached (`scope-evicted`).
+    /// Runs forgotten because of `memory.maxRuns` or `memory.maxBytes` (`scope-evicted`).
     pub runs_evicted: u64,
-    /// Tasks that a run forgot with all that it had counted about them, because more than 32 were worked on or what is
-    /// kept about them took too much: the one worked on the longest ago goes first.
+    /// Tasks that a run forgot, with all their counters, because there were more than 32 of them or they took too much
+    /// memory; the least recently used task is forgotten first.
     pub tasks_evicted: u64,
-    /// Phases, transitions, nodes, cycles, failures and requests that were forgotten one by one, because a run had more of
-    /// them than it keeps.
+    /// Phases, transitions, nodes, cycles, failures and requests that were forgotten one by one, because a run had more
+    /// of them than it keeps.
     pub task_parts_evicted: u64,
-    /// How often a pattern of `patterns.volatile` or `patterns.signatures` would have taken too many steps on one text, so that
-    /// it did not see the rest of it.
+    /// How often matching a pattern of `patterns.volatile` or `patterns.signatures` was aborted because it would have
+    /// taken too many steps on one text, so that the rest of the text was not matched.
     pub patterns_cut_short: u64,
     /// Runs forgotten because they were idle.
     pub runs_collected: u64,
-    /// Resets asked for.
+    /// Resets requested.
     pub resets: u64,
-    /// Loops that were over when a reset or `continue` came, and the event time between both.
+    /// Scopes with a detected loop that a reset or `continue` resolved.
     pub resolved: u64,
     /// Milliseconds of event time from detection to resolution, summed over `resolved`.
     pub resolution_ms: u64,
-    /// Transitions that were refused because a phase had all of its visits: recorded ones, and those of which the host told
-    /// with a `hook-block` and the rule's name that it obeyed a `check`.
+    /// Transitions refused because a phase had used up its visits: recorded ones, and those that the host reported with
+    /// a `hook-block` naming the rule, after a `check`.
     pub phase_visits_blocked: u64,
-    /// The same because they had been made too often.
+    /// Likewise, because the transition had been made too often.
     pub transitions_blocked: u64,
-    /// The same because the walk oscillates.
+    /// Likewise, because the task goes back and forth between phases.
     pub cycles_detected: u64,
-    /// Refused transitions that were put before a human.
+    /// Refused transitions that were referred to a human.
     pub hitl_triggered: u64,
 }

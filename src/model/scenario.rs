@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Expectation {
-    /// Some verdict reaches the level.
+    /// Some verdict reaches `minLevel`.
     Loop,
-    /// No verdict does.
+    /// No verdict reaches it.
     NoLoop,
 }
 
-/// One line of a trace: an event that happened, or one that is about to.
+/// One line of a trace: an event that has happened or is about to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(transform = super::schema::flat_union))]
 #[serde(rename_all = "camelCase")]
@@ -21,49 +21,49 @@ pub struct TraceEvent {
     /// The event.
     #[serde(flatten)]
     pub event: Event,
-    /// Replay calls `check`, not `record`.
+    /// The event has not happened yet: replay calls `check` instead of `record`.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     #[cfg_attr(feature = "schema", schemars(default))]
     pub pending: bool,
 }
 
-/// A further assertion point of a scenario.
+/// An additional assertion within a scenario.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Checkpoint {
-    /// Index of the event after which it holds.
+    /// Index of the event after which the expectation holds.
     pub after_event: u32,
-    /// What holds there.
+    /// The expectation at that point.
     pub expect: Expectation,
 }
 
-/// One line of a scenario file. Keys that are not listed here are kept by tools and ignored.
+/// One line of a scenario file. Unknown keys are preserved by tools and otherwise ignored.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Scenario {
     /// The scenario's name, unique in its file.
     pub id: String,
-    /// What happens.
+    /// The events, in order.
     pub events: Vec<TraceEvent>,
-    /// The configuration, where it is not the default one.
+    /// The configuration; the default one if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub config: Option<Config>,
-    /// What is expected; absent for unlabelled runs.
+    /// The expected result; absent for unlabelled runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expect: Option<Expectation>,
-    /// Index of the event by which a loop must be found.
+    /// Index of the event by which the loop must be detected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expect_at: Option<u32>,
-    /// The loop must not be found before `expectAt`.
+    /// The loop must not be detected before `expectAt`.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     #[cfg_attr(feature = "schema", schemars(default))]
     pub first_at: bool,
-    /// The least level that counts as found.
+    /// The lowest level that counts as detection; by default `nudge`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_level: Option<Level>,
-    /// Further assertion points.
+    /// Additional assertions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "schema", schemars(default))]
     pub checkpoints: Vec<Checkpoint>,

@@ -12,11 +12,11 @@ use schemars::{
 };
 use serde_json::{Value, json};
 
-/// Every published schema with its name, in the order the documentation lists them.
+/// Every published schema with its name, in the order used by the documentation.
 ///
-/// What goes in (`event`, `config`, `scenario`, `scope`, `decision`, `graph`, `reset-reason`) is described as it may be written: an optional field may be left out
-/// or be `null`. What comes out (`verdict`, `status`, `metrics`, `report`, `record`, `error`) is described as it is written: an optional
-/// field is left out, never `null`.
+/// Inputs (`event`, `config`, `scenario`, `scope`, `decision`, `graph`, `reset-reason`) are described as they may be
+/// written: an optional field may be absent or `null`. Outputs (`verdict`, `status`, `metrics`, `report`, `record`,
+/// `error`) are described as they are written: an optional field is absent, never `null`.
 #[must_use]
 pub fn schemas() -> Vec<(&'static str, Schema)> {
     let (event, config) = (read::<Event>(), with_rules(read::<Config>()));
@@ -43,10 +43,10 @@ fn read<T: JsonSchema>() -> Schema {
     SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>()
 }
 
-/// The fields that every event has, once.
+/// Name of the definition that holds the fields common to all events.
 const CONTEXT: &str = "Context";
 
-/// Events whose common fields are said once: each kind refers to them, and stays closed.
+/// Moves the fields common to all events into one definition that each event type refers to. Every type remains closed.
 fn sharing(mut schema: Schema) -> Schema {
     let whole = schema.ensure_object();
     let mut common = serde_json::Map::new();
@@ -73,8 +73,8 @@ fn sharing(mut schema: Schema) -> Schema {
     schema
 }
 
-/// A scenario that refers to the schemas of events and configurations beside it instead of repeating them. A line of a
-/// trace may be pending, which an event may not: its kinds are closed, and refer to the fields one by one.
+/// Makes a scenario refer to the schemas of events and configurations instead of repeating them. A trace line may be
+/// `pending`, which an event may not, and the event types are closed, so it refers to their fields one by one.
 fn referring(mut schema: Schema, event: &Schema, config: &Schema) -> Schema {
     let own = |schema: &Schema| schema.get("$defs").and_then(Value::as_object).cloned().unwrap_or_default();
     let (of_event, of_config) = (own(event), own(config));
@@ -102,7 +102,7 @@ fn referring(mut schema: Schema, event: &Schema, config: &Schema) -> Schema {
     schema
 }
 
-/// Lets references lead where their definition is.
+/// Redirects each reference to the schema that has its definition.
 fn redirect(value: &mut Value, elsewhere: &impl Fn(&str) -> Option<String>) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(|item| redirect(item, elsewhere)),
@@ -119,7 +119,7 @@ fn redirect(value: &mut Value, elsewhere: &impl Fn(&str) -> Option<String>) {
     }
 }
 
-/// A configuration with the rules by name, so that an editor completes them and marks what is none.
+/// Lists the rules in the schema of the configuration, so that editors complete their names and mark unknown ones.
 fn with_rules(mut schema: Schema) -> Schema {
     let whole = schema.ensure_object();
     if let Some(Value::Object(properties)) = whole.get_mut("properties") {
@@ -134,7 +134,7 @@ fn with_rules(mut schema: Schema) -> Schema {
     schema
 }
 
-/// Spells out a map whose keys are rules.
+/// Lists the rule ids as the only keys of a map.
 fn by_rule(map: &mut Value, has: impl Fn(&Description) -> bool) {
     let Some(map) = map.as_object_mut() else { return };
     let Some(settings) = map.insert("additionalProperties".to_string(), json!(false)) else { return };
@@ -154,8 +154,8 @@ fn written<T: JsonSchema>() -> Schema {
     settings.into_generator().into_root_schema_for::<T>()
 }
 
-/// Spells out a flattened tagged union: every branch gets the common fields, a name, and refuses all others. Closing
-/// the branches one by one needs no `unevaluatedProperties`, which few validators and generators know.
+/// Expands a flattened tagged union: every branch gets the common fields and a title, and rejects all others. Closing
+/// each branch avoids `unevaluatedProperties`, which few validators and generators support.
 pub(super) fn flat_union(schema: &mut Schema) {
     let Some(common) = schema.remove("properties") else { return };
     let required = schema.remove("required");
@@ -187,7 +187,7 @@ fn type_name(tag: &str) -> String {
     format!("{}Event", words.collect::<String>())
 }
 
-/// Takes `null` away from everything that is not required.
+/// Removes `null` from all optional properties.
 fn never_null(schema: &mut Schema) {
     transform_subschemas(&mut never_null as &mut dyn Transform, schema);
     let Some(Value::Object(properties)) = schema.get_mut("properties") else { return };

@@ -3,7 +3,7 @@ use alloc::{string::String, sync::Arc, vec::Vec};
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
-/// Where something happened. Absent parts stand for the one default scope.
+/// Where something happened. Absent parts mean the default scope.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
@@ -14,7 +14,7 @@ pub struct Scope {
     /// The task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
-    /// The task this task is a part of.
+    /// The task of which this task is a part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_task: Option<String>,
     /// The agent.
@@ -27,19 +27,19 @@ pub struct Scope {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum HaltReason {
-    /// A budget is spent.
+    /// A budget is exhausted.
     BudgetExceeded,
-    /// Nothing new came of it.
+    /// No further progress.
     Stalled,
     /// It goes back and forth.
     Oscillating,
     /// It keeps failing.
     RepeatedError,
-    /// A human said stop.
+    /// A human ended the run.
     UserStop,
 }
 
-/// What the host might do next.
+/// What the host should do next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -49,15 +49,15 @@ pub enum Recommendation {
     Continue,
     /// Wait, then try again.
     RetryWithBackoff,
-    /// Try something else.
+    /// Try a different approach.
     ChangeApproach,
-    /// Leave this task and take the next.
+    /// Leave this task and take the next one.
     ForceNext,
     /// Allow the agent to remove the blockers.
     UnblockAuthority,
     /// Ask a human.
     Escalate,
-    /// Let a human steer.
+    /// Let a human take over interactively.
     SwitchToInteractive,
     /// Let another agent review.
     SpawnReviewer,
@@ -69,7 +69,7 @@ pub enum Recommendation {
     RequestTests,
 }
 
-/// One event that a finding rests on.
+/// One event that supports a finding.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -79,40 +79,40 @@ pub struct Evidence {
     /// The host's step number, where the event carried one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<u64>,
-    /// The first 16 hexadecimal digits of a domain-tagged SHA-256 of what was compared.
+    /// The first 16 hexadecimal digits of a domain-separated SHA-256 of what was compared.
     pub digest: SmolStr,
-    /// When it happened, in milliseconds since the Unix epoch; of events from before the loop was first reported, nothing
-    /// but their number and digest is known.
+    /// Event time in milliseconds since the Unix epoch. For events before the loop was first reported, only sequence
+    /// number, step and digest are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<i64>,
-    /// The tool that was called, printable.
+    /// The tool called, in printable form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<SmolStr>,
-    /// The beginning of the call's arguments, at most 120 characters, only where `privacy.payloads` is `excerpt`.
+    /// The first 120 characters of the call's arguments; only if `privacy.payloads` is `excerpt`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub args: Option<SmolStr>,
-    /// What became of the call, where it is known.
+    /// The outcome of the call, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
-    /// The beginning of what came back or was said, at most 120 characters, only where `privacy.payloads` is `excerpt`.
+    /// The first 120 characters of the output or message; only if `privacy.payloads` is `excerpt`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub excerpt: Option<SmolStr>,
 }
 
-/// What was spent since the onset of a loop, as far as the events told.
+/// What was spent since the onset of a loop, as far as the events report it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Wasted {
-    /// Events of the scope.
+    /// Events of the scope since the onset.
     pub events: u64,
     /// Tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
-    /// Millionths of the host's currency unit.
+    /// Cost in millionths of the host's currency unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_micros: Option<u64>,
-    /// Milliseconds of event time.
+    /// Elapsed event time in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub milliseconds: Option<u64>,
 }
@@ -126,28 +126,28 @@ pub struct Finding {
     pub rule: SmolStr,
     /// The rule's case, such as `unchanged-outcome`.
     pub kind: SmolStr,
-    /// The level this finding alone asks for.
+    /// The level that this finding alone asks for.
     pub level: Level,
-    /// Where; the findings of one verdict share it.
+    /// Where it happened; shared by all findings of a verdict.
     pub scope: Arc<Scope>,
-    /// How much evidence there is, in the rule's own unit.
+    /// The amount of evidence, in the rule's own unit.
     pub count: u32,
-    /// The threshold of the strongest rung that `count` reached.
+    /// The threshold of the strongest level that `count` reached, in the same unit.
     pub threshold: u32,
-    /// Steps of one lap, for cycles.
+    /// Steps per lap, for cycles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub period: Option<u32>,
-    /// First event of the loop: where a host may rewind to.
+    /// Sequence number of the loop's first event, to which a host may rewind.
     pub onset_seq: u64,
-    /// Where text repeats itself: characters (Unicode scalar values) of the message or stream that began at
-    /// `onsetSeq`, up to the point from which on it says nothing new. A host may cut there.
+    /// For text that repeats itself: characters (Unicode scalar values) from the start of the message or stream that
+    /// began at `onsetSeq` to the point after which nothing new is said. A host may cut the text there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub onset_offset: Option<u64>,
-    /// Last event of the loop so far.
+    /// Sequence number of the loop's latest event.
     pub last_seq: u64,
-    /// How sure the rule is, per mille.
+    /// The rule's confidence per mille, 0 to 1000.
     pub confidence: u16,
-    /// What repeats, printable, without raw arguments.
+    /// A printable name of what repeats, without raw arguments. Used to exempt it.
     pub signature: SmolStr,
     /// The latest events of the loop, oldest first.
     pub evidence: Vec<Evidence>,
@@ -155,7 +155,8 @@ pub struct Finding {
     pub wasted: Wasted,
     /// One sentence for a log or a person.
     pub message: SmolStr,
-    /// Why it counts, where that was decided: the reason in a word, and what a judge gave as his, at most 300 characters.
+    /// Why it counts, if that was a decision: the reason in brief, and what a judge gave as the reason, at most 300
+    /// characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<String>,
     /// What this finding alone recommends.
@@ -171,19 +172,19 @@ fn is_to_continue(recommendation: &Recommendation) -> bool {
     *recommendation == Recommendation::Continue
 }
 
-/// What an orchestrator should put into its context after a loop of attempts at one task.
+/// An entry for an orchestrator to put into its context after a loop of attempts at one task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Recovery {
-    /// What kind of entry it is.
+    /// The kind of entry.
     pub topic: RecoveryTopic,
-    /// The entry.
+    /// The text of the entry.
     pub text: String,
-    /// The task it is about, and nothing else.
+    /// The task it applies to, and no other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
-    /// The blockers it is about, and no others.
+    /// The blockers it applies to, and no others.
     pub blockers: Vec<String>,
 }
 
@@ -192,7 +193,7 @@ pub struct Recovery {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RecoveryTopic {
-    /// Leave the task and take the next.
+    /// Leave the task and take the next one.
     LoopRecovery,
     /// The blockers may be removed.
     UnblockAuthority,
@@ -205,34 +206,34 @@ pub enum RecoveryTopic {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Verdict {
-    /// The event's number in this detector, counted from 0 and only for recorded events.
+    /// The event's sequence number in this detector, counted from 0 over recorded events only.
     pub seq: u64,
     /// What the host should do.
     pub level: Level,
-    /// What it would have been told in enforce mode; only in shadow mode.
+    /// In shadow mode only: the level that `enforce` mode would have given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub would_be: Option<Level>,
     /// Every rule that fired, strongest first.
     pub findings: Vec<Arc<Finding>>,
-    /// Why the run should end, when `level` is `halt`.
+    /// Why the run should end, if `level` is `halt`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub halt_reason: Option<HaltReason>,
     /// What to do next.
     pub recommendation: Recommendation,
-    /// Text to put before the agent.
+    /// Guidance to show to the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guidance: Option<String>,
     /// Whether an outside judge should answer with an `evaluation` event.
     pub needs_evaluation: bool,
-    /// What the judge should be asked: compact, without payloads.
+    /// The question for that judge: compact, without payloads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<String>,
-    /// Further ideas for the host or a human.
+    /// Further suggestions for the host or a human.
     pub suggested_actions: Vec<String>,
     /// The label that a gate asks the host to set, such as `hitl:loop-prevention`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// What an orchestrator should put into its context.
+    /// An entry for an orchestrator to put into its context.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<Recovery>,
     /// Telemetry records, for the host to log.

@@ -5,7 +5,7 @@ use alloc::{format, string::String, vec, vec::Vec};
 use proptest::prelude::*;
 use serde_json::{Value, json as value};
 
-/// Both ways give the same event.
+/// Asserts that the binary encoding and JSON text give the same event.
 fn same(scratch: &mut Scratch, event: &Value) {
     let written = format!("{event}");
     assert_eq!(scratch.read(&message(event).unwrap()), Some(&json::event(&written).unwrap()), "{written}");
@@ -99,7 +99,7 @@ fn any_event() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    /// One after the other in the same room: nothing of an event is left in the next.
+    /// Decoded one after the other into the same memory: nothing of one event is left in the next.
     #[test]
     fn both_ways_give_the_same_events(events in prop::collection::vec(any_event(), 1..12)) {
         let mut scratch = Scratch::default();
@@ -120,7 +120,7 @@ proptest! {
         let cut = at.index(whole.len());
         let mut scratch = Scratch::default();
         if let Some(read) = scratch.read(&whole[..cut]) {
-            // Only fields that may be absent are.
+            // Only optional fields may be missing.
             prop_assert_eq!(read.body.name(), event["type"].as_str().unwrap());
         }
     }
@@ -152,9 +152,9 @@ fn what_must_be_there_is_asked_for() {
         event.as_object_mut().unwrap().remove(name);
         assert_eq!(scratch.read(&message(&event).unwrap()), None, "{name}");
     }
-    // A field of another kind.
+    // A field of another event type.
     assert_eq!(scratch.read(&message(&value!({"type": "delta", "text": "x", "tool": "t"})).unwrap()), None);
-    // Numbers that the fields do not hold.
+    // Numbers out of the fields' ranges.
     let with = |key: &str, number: i64| {
         let mut event = full.clone();
         event[key] = number.into();
@@ -175,7 +175,7 @@ fn nesting_without_end_is_refused() {
         nested.extend(1_u32.to_le_bytes());
     }
     assert_eq!(Scratch::default().read(&nested), None);
-    // A count that no message holds.
+    // A count larger than any message.
     assert_eq!(Scratch::default().read(&[0, field::ARGS, tag::LIST, 255, 255, 255, 255]), None);
     assert_eq!(Scratch::default().read(&[0, field::ARGS, tag::OBJECT, 255, 255, 255, 255]), None);
 }

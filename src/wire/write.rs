@@ -1,4 +1,4 @@
-//! What JavaScript writes (`js/src/wire.ts`), for tests and the fuzzer.
+//! The encoder of `js/src/wire.ts` in Rust, for tests and the fuzzer.
 
 use super::{KINDS, field, tag};
 use alloc::{format, vec, vec::Vec};
@@ -53,7 +53,7 @@ fn free(value: &Value, out: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// The message for an event; none where JavaScript hands it over as JSON text.
+/// Encodes an event; `None` if JavaScript passes it as JSON text.
 pub fn message(event: &Value) -> Option<Vec<u8>> {
     let index = |names: &[&str], value: &Value| {
         let name = value.as_str()?;

@@ -1,4 +1,4 @@
-//! The phases whose instructions and allocations are counted.
+//! The phases for which instructions and allocations are counted.
 
 use crate::Failure;
 use crate::workload::{Kind, Stream, deltas, healthy, looping, typed};
@@ -8,7 +8,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Counts what is asked of the system's allocator.
+/// Counts the requests to the system's allocator.
 struct Counting;
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
@@ -18,22 +18,22 @@ static BYTES: AtomicU64 = AtomicU64::new(0);
 static ALLOCATOR: Counting = Counting;
 
 #[expect(unsafe_code, reason = "allocations can be counted in no other way; all of it is handed on as it comes")]
-// SAFETY: every method hands its arguments to the system's allocator and its answer back.
+// SAFETY: every method passes its arguments on to the system's allocator and returns its result.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         note(layout.size());
-        // SAFETY: as this method's own contract.
+        // SAFETY: guaranteed by this method's own contract.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: as this method's own contract.
+        // SAFETY: guaranteed by this method's own contract.
         unsafe { System.dealloc(pointer, layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         note(size);
-        // SAFETY: as this method's own contract.
+        // SAFETY: guaranteed by this method's own contract.
         unsafe { System.realloc(pointer, layout, size) }
     }
 }
@@ -43,16 +43,16 @@ fn note(size: usize) {
     BYTES.fetch_add(size as u64, Relaxed);
 }
 
-/// What callgrind collects, by this function's name.
+/// The function that callgrind collects, found by its name.
 #[inline(never)]
 fn measured(run: &mut dyn FnMut()) {
     run();
 }
 
-/// What is counted: measures its items one by one and tells how many there were.
+/// A phase: measures its items one by one.
 type Phase = fn(&mut Tally) -> Result<(), Failure>;
 
-/// Sums over the measured items of a phase.
+/// Totals over the measured items of a phase.
 #[derive(Default)]
 struct Tally {
     items: u64,
@@ -71,7 +71,7 @@ impl Tally {
 }
 
 const KB: usize = 1024;
-/// Pairs before anything is measured, and measured.
+/// Pairs recorded before measuring starts, and pairs measured.
 const WARM: usize = 300;
 const MEASURED: usize = 104;
 
@@ -123,7 +123,7 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     PHASES.iter().map(|(name, _)| *name)
 }
 
-/// Runs one phase and prints how many items it had and what they allocated.
+/// Runs a phase and prints its number of items and their allocations.
 pub(crate) fn run(name: &str) -> Result<(), Failure> {
     let (_, phase) = PHASES.iter().find(|(known, _)| *known == name).ok_or_else(|| format!("no phase `{name}`"))?;
     let mut tally = Tally::default();
@@ -133,7 +133,7 @@ pub(crate) fn run(name: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Which part of healthy work is measured; the rest happens all the same.
+/// The part of healthy work that is measured; the rest is still run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Which {
     All,
@@ -179,10 +179,10 @@ fn pairs(tally: &mut Tally, kind: Kind, size: usize, which: Which) -> Result<(),
     Ok(())
 }
 
-/// An agent that asks one question in words after the other, each about something else.
+/// An agent that asks one question in words after another, each about something different.
 fn asking(count: usize, output: usize) -> Vec<(String, String)> {
     let pair = |id: usize| {
-        // Nothing in these texts is escaped otherwise than in JSON.
+        // For these texts, Rust's escaping is the same as JSON's.
         let [question, answer] =
             [(150, id), (output, id + 1)].map(|(size, seed)| format!("{:?}", Kind::Prose.text(size, seed)));
         let of_call = format!(r#""tool":"web_search","callId":"call_{id}""#);

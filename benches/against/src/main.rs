@@ -1,10 +1,11 @@
-//! What `cargo xtask bench` needs beside the library's own bench: phases for an instruction counter, other detectors on
-//! the same calls, and digests of all verdicts. A package of its own, so that none of it burdens who builds the library
-//! or runs its tests.
+//! Support for `cargo xtask bench` besides the library's own bench: phases for an instruction counter, other detectors
+//! on the same calls, and digests of all verdicts. A separate package, so that its dependencies do not burden building
+//! or testing the library.
 //!
-//! - `phases` lists the phases, a line each.
+//! - `phases` lists the phases, one per line.
 //! - `count PHASE` runs one under callgrind (`--toggle-collect='*::measured'`) and prints a JSON object about it.
-//! - `--peers` prints one JSON object a line, in the form of the library's bench; a flag, as other words name measurements.
+//! - `--peers` prints one JSON object per line, in the format of the library's bench. It is a flag because other
+//!   arguments select measurements.
 //! - `verdicts FILE…` prints `file, scenario, digest of the judgement, digest of every byte`, separated by tabs.
 
 mod count;
@@ -17,7 +18,7 @@ mod workload;
 use std::env;
 use std::error::Error;
 
-/// Whatever went wrong, to be printed.
+/// Any error, to be printed.
 type Failure = Box<dyn Error>;
 
 fn main() -> Result<(), Failure> {

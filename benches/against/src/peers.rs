@@ -1,4 +1,4 @@
-//! What a Rust user would take instead, on the same calls and results: crates that compare arguments and count failures.
+//! The alternatives a Rust user has, on the same calls and results: crates that compare arguments and count failures.
 
 use crate::Failure;
 use crate::workload::{Kind, Pairs, SIZES, healthy, measure, typed};
@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::hint::black_box;
 use tool_loop_guard::LoopGuard;
 
-/// Measures each on the same pairs, this crate first.
+/// Measures each crate on the same pairs, this one first.
 pub(crate) fn run() -> Result<(), Failure> {
     for (label, output, turns) in SIZES {
         for kind in Kind::ALL {

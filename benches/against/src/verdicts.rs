@@ -1,4 +1,4 @@
-//! Digests of every verdict on recorded scenarios, so that a change of the code shows exactly what it changes.
+//! Digests of every verdict on recorded scenarios, to show exactly which verdicts a code change affects.
 
 use crate::Failure;
 use flate2::read::GzDecoder;
@@ -11,7 +11,7 @@ use std::path::Path;
 #[path = "../../../tests/support/raw_scenario.rs"]
 mod raw_scenario;
 
-/// Prints a line for each scenario of each file: JSON lines, compressed or not.
+/// Prints a line for each scenario of each file. Files are JSON lines, optionally gzip-compressed.
 pub(crate) fn run(files: &[String]) -> Result<(), Failure> {
     for file in files {
         let path = Path::new(file);
@@ -32,8 +32,8 @@ pub(crate) fn run(files: &[String]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The digest of what was decided on which evidence, and that of every byte of every answer: the second changes with the
-/// digests in evidence and with wording, the first only with a judgement.
+/// A digest of the decisions and what they rest on, and one of every byte of every answer. The second also changes with
+/// evidence digests and wording, the first only with the judgement.
 fn digests(scenario: &raw_scenario::RawScenario) -> Result<(u64, u64), Failure> {
     let (mut judged, mut all) = (SEED, SEED);
     let mut detector = json::detector(scenario.config.as_deref().unwrap_or_default())?;
@@ -74,7 +74,7 @@ fn digests(scenario: &raw_scenario::RawScenario) -> Result<(u64, u64), Failure> 
 
 const SEED: u64 = 0xcbf2_9ce4_8422_2325;
 
-/// FNV-1a, closed with a byte that no text holds: it must be the same for ever, and nothing else.
+/// FNV-1a, with a final byte that occurs in no text as separator. Its results must never change.
 fn fnv(sum: u64, bytes: &[u8]) -> u64 {
     bytes.iter().chain(&[0xff]).fold(sum, |sum, byte| (sum ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }
