@@ -521,7 +521,7 @@ pub(crate) struct Advice {
     pub(crate) halt_reason: HaltReason,
 }
 
-/// One kind of loop.
+/// A rule, which detects one kind of loop.
 pub(crate) trait Rule: Sized {
     /// Stable id, kebab-case.
     const ID: &'static str;
@@ -801,7 +801,7 @@ macro_rules! registry {
                 }
             }
 
-            /// The same for facts of the kinds `KINDS`.
+            /// Implements [`Self::observe`] for facts of the kinds `KINDS`.
             fn show<'a, const KINDS: u16>(
                 &mut self,
                 before: Option<&Self>,
