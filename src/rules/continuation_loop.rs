@@ -1,10 +1,10 @@
-//! Catches: a host that tells the agent to go on and an agent that answers with text alone, over and over.
-//! Must not catch: continuations after which the agent works; news that the host passes on, such as the end of a task
-//! in the background, which the agent may well acknowledge and go on waiting; a heartbeat every few minutes; agents who
-//! talk among each other about what the host tells.
-//! Idea: a prompt that nobody wrote gets an answer that nobody reads; only a call shows that the agent goes on. A host
-//! that does not call its prompts synthetic is known by a message of the system that comes again, and was no prompt
-//! where another one comes.
+//! Catches: a host that keeps telling the agent to continue, and an agent that answers with text alone every time.
+//! Must not catch: continuations after which the agent works; news that the host passes on, such as the end of a
+//! background task, which the agent may acknowledge and go on waiting; a heartbeat every few minutes; agents who
+//! discuss among themselves what the host says.
+//! Idea: a prompt that nobody wrote gets an answer that nobody reads; only a call shows that the agent is working. If a
+//! host does not mark its prompts synthetic, a repeated system message is taken for the prompt, until a different one
+//! follows.
 
 use crate::codec::codec;
 use crate::model::{Body, Channel, Event, HaltReason, HostKind, Recommendation, Role};
@@ -16,36 +16,37 @@ use crate::text::{key, mark, said};
 use alloc::format;
 use smol_str::SmolStr;
 
-/// Messages of others behind an answer that agents have who run beside each other, and do not talk among each other.
+/// Messages from other agents after an answer that are put down to parallel work; with more, the agents are talking to
+/// each other.
 const OTHERS: u32 = 1;
 
 pub(crate) struct ContinuationLoop;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct State {
-    /// The host's prompt that waits for an answer.
+    /// The onset of the host's prompt that has not been answered yet.
     prompted: Option<Onset>,
     answers: u32,
     onset: Onset,
     sightings: Latest,
     heard: Heard,
-    /// Mark of the message of the system that the answers are to, where it is not called synthetic; 0 where the host's
-    /// own prompts are.
+    /// Mark of the system message, not marked synthetic, that the answers respond to; 0 if they respond to the host's
+    /// own prompts.
     told: u32,
-    /// A mark of who answered last, and how often others have spoken since the prompt.
+    /// Mark of the agent that answered last, and how often others have spoken since.
     speaker: u32,
     others: u32,
 }
 codec!(struct State { prompted, answers, onset, sightings, heard, told, speaker, others });
 
 impl State {
-    /// Forgets the answers; what is counted next is answers to that message.
+    /// Forgets the answers; those counted next respond to the message `told`.
     fn start_over(&mut self, told: u32) {
         *self = Self { heard: core::mem::take(&mut self.heard), told, ..Self::default() };
     }
 }
 
-/// A message of the system that is not called synthetic, without its counters.
+/// Mark of a system message that is not marked synthetic, ignoring counters in its text.
 fn reminds(fact: &Fact<'_>, salt: u64) -> Option<u32> {
     match fact {
         Fact::Event(Event { body: Body::Message(message), .. }) if message.role == Role::System => {
@@ -55,7 +56,7 @@ fn reminds(fact: &Fact<'_>, salt: u64) -> Option<u32> {
     }
 }
 
-/// Whether the host told the agent to go on.
+/// Whether the host told the agent to continue.
 fn prompts(fact: &Fact<'_>) -> bool {
     let says = match fact {
         Fact::Synthetic(event) => {
@@ -87,7 +88,7 @@ impl Rule for ContinuationLoop {
             return None;
         }
         if let Some(told) = reminds(fact, cx.salt) {
-            // Beside prompts that the host calls its own it is none.
+            // If the host has prompts of its own, a system message is not one of them.
             let host_prompts = state.told == 0 && state.answers > 0;
             if told != state.told && !host_prompts {
                 state.start_over(told);
@@ -163,7 +164,7 @@ mod tests {
     const PROMPT: &str = r#"{"type":"message","role":"system","synthetic":true,"text":"Please continue."}"#;
     const HOST: &str = r#"{"type":"host","kind":"continuation"}"#;
 
-    /// Prompts, each answered in other words.
+    /// Prompts, each answered in different words.
     fn answered(prompts: &[&str], times: usize) -> Vec<String> {
         let answer =
             |n: usize| says(&format!("{} is what I would do then.", ["this", "that", "nothing"][n % 3].repeat(n + 1)));
@@ -197,7 +198,7 @@ mod tests {
         };
         let waits = |n: usize| [news(n), says("Waiting for the others.")];
         events("{}", (0..15).flat_map(waits)).expect(RULE, &[]);
-        // What was heard before is no news, and neither is another word for the same.
+        // Repeated content is no news, and neither is a synonymous order.
         events("{}", (0..15).flat_map(|_| waits(3))).last(RULE, Halt);
         let order = |n: usize| {
             let text = ["Go on.", "Keep going!", "Please continue.", "Carry on now."][n % 4];
@@ -218,10 +219,10 @@ mod tests {
         play(nothing, 4).last(RULE, Nudge);
         play(nothing, 6).last(RULE, Block);
         play(nothing, 3).expect(RULE, &[]);
-        // News each time. What a heartbeat is to it is in the corpus.
+        // New content each time. Heartbeats are covered by the corpus.
         let news = |n: usize| format!("The {} is there.", ["tug", "pilot", "crane", "barge"][n % 4].repeat(n + 1));
         play(news, 12).expect(RULE, &[]);
-        // Beside the host's own prompts it ends nothing.
+        // Besides the host's own prompts, it ends nothing.
         let both = |n: usize| [remind(&news(n)), PROMPT.into(), answer(n)];
         events("{}", (0..6).flat_map(both)).last(RULE, Block);
     }

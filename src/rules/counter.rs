@@ -1,9 +1,9 @@
-//! Catches: what the configuration says has to be counted (`conventions.counters`), exactly as it says it.
-//! Must not catch: anything by itself; it knows no progress, no waiting and no meaning of an answer.
-//! Idea: most detectors in the field are exact counters over a short history. One that can be described in a few words
-//! (what is the same, in a row or within a window, what ends it, before or after the call runs) is any of them, so that
-//! whoever depends on another's alarms can have those. Read anew from the latest events each time: what a count is
-//! never depends on how it came about.
+//! Catches: what the configuration asks to be counted (`conventions.counters`), exactly as configured.
+//! Must not catch: anything by itself; it knows nothing about progress, waiting or the meaning of a result.
+//! Idea: most detectors in the field are exact counters over a short history. A counter that can be described in a few
+//! words (what has to be the same, in a row or within a window, what ends it, before or after the call runs) can
+//! imitate any of them, so that anyone who depends on another detector's alarms can have the same ones here. Counts are
+//! recomputed from the latest events each time, so that they never depend on how they came about.
 
 use crate::codec::codec;
 use crate::model::{Apart, Counted, Counter, Ends, HaltReason, Level, Outcome, Recommendation, Same, ToolResult};
@@ -13,7 +13,7 @@ use crate::state::{Call, Onset, Ring, Sighting, Step, agent_of};
 use crate::text::{Key, Refusal, combine, key, mark, printable, salted, sorted};
 use alloc::{format, string::String, vec::Vec};
 
-/// Events looked back at: the most that any count can come to.
+/// Number of entries (calls and messages) that counters look back at.
 pub(crate) const TRAIL: usize = 64;
 
 pub(crate) struct Counters;
@@ -21,28 +21,29 @@ pub(crate) struct Counters;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     trail: Ring<Entry>,
-    /// Calls, results and messages so far.
+    /// Number of calls, results and messages so far.
     events: u64,
 }
 codec!(struct State { trail, events });
 
-/// One call with what came of it, or one message.
+/// A call with its outcome, or a message.
 #[derive(Clone, Debug, Default)]
 struct Entry {
     kind: Kind,
     agent: u32,
     round: u32,
-    /// Marks of the tool, of tool and arguments or of a message's text, and of what is acted upon; 0 for none.
+    /// Marks of the tool, of the exact call or of a message's text, and of the target; 0 for none.
     tool: u32,
     call: u32,
     target: u32,
-    /// Marks of the result to the byte, without what changes by itself, and of its exit code or else to the byte.
+    /// Marks of the result byte for byte, of the result with volatile parts masked, and of the exit code (or of the
+    /// exact result if there is none).
     exact: u32,
     masked: u32,
     exit: u32,
     outcome: Came,
     changed: bool,
-    /// The number of the event that it came with.
+    /// `State::events` when it was added.
     number: u64,
     sighting: Sighting,
     onset: Onset,
@@ -56,22 +57,22 @@ enum Kind {
     #[default]
     Call,
     Message,
-    /// The user's own words.
+    /// A message from the user.
     Heard,
 }
 codec!(enum Kind { Call: 0, Message: 1, Heard: 2 });
 
-/// What came of a call.
+/// The outcome of a call, as counters distinguish it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Came {
     #[default]
     Nothing,
     Success,
-    /// By its exit code alone.
+    /// Outcome `ok`, but failed by its exit code.
     Exit,
     Error,
     UnknownTool,
-    /// Somebody said no.
+    /// A person or a policy refused it.
     Denied,
 }
 codec!(enum Came { Nothing: 0, Success: 1, Exit: 2, Error: 3, UnknownTool: 4, Denied: 5 });
@@ -89,21 +90,21 @@ impl Came {
     }
 }
 
-/// What an entry is to a counter.
+/// How an entry relates to a counter.
 enum Part {
     Counts,
     PassedOver,
     Ends,
 }
 
-/// What a counter has come to.
+/// The result of evaluating a counter.
 struct Count<'a> {
     count: u32,
-    /// What repeats.
+    /// Key of what repeats.
     key: Key,
-    /// Steps of the lap; 0 for none.
+    /// Length of the lap in steps; 0 for none.
     lap: u32,
-    /// What was counted, the latest first.
+    /// The counted entries, latest first.
     seen: Vec<&'a Entry>,
 }
 
@@ -134,7 +135,7 @@ impl Entry {
         self.sighting = step.sighting;
     }
 
-    /// What has to be the same; nothing where the counter is about what the entry does not have.
+    /// Key of everything that has to be the same; `None` if the entry lacks something that the counter compares.
     fn key(&self, same: &[Same]) -> Option<Key> {
         let of = |part: &Same| match part {
             Same::Tool => self.tool,
@@ -150,11 +151,11 @@ impl Entry {
 }
 
 impl State {
-    /// Where the call of a step is; it is put there where it is not known.
+    /// Index of the entry for a step's call; it is appended if it is not known.
     fn answered(&mut self, step: &Step) -> usize {
         let call = step.call.as_ref();
         let agent = mark(step.agent);
-        // Of several that wait the one that was made first, as they are answered.
+        // Among equal pending calls, the one that was made first is answered first.
         let open = self.trail.iter().position(|entry| {
             entry.outcome == Came::Nothing
                 && entry.kind == Kind::Call
@@ -172,7 +173,7 @@ impl State {
     }
 }
 
-/// What has to be the same where the counter does not say.
+/// What has to be the same, with defaults for counters that do not say.
 fn same(counter: &Counter) -> &[Same] {
     match (&counter.same, counter.of) {
         (Some(same), _) => same,
@@ -182,7 +183,7 @@ fn same(counter: &Counter) -> &[Same] {
     }
 }
 
-/// What an entry is to a counter that was asked about by the entry `now`.
+/// How an entry relates to a counter that is evaluated at `now`.
 fn part(counter: &Counter, entry: &Entry, now: &Entry) -> Part {
     let until = |end: Ends| counter.until.contains(&end);
     let ends = |ends: bool| if ends { Part::Ends } else { Part::PassedOver };
@@ -211,7 +212,7 @@ fn part(counter: &Counter, entry: &Entry, now: &Entry) -> Part {
         Counted::Calls | Counted::Rounds | Counted::Messages => return Part::Counts,
         _ if !known => return Part::PassedOver,
         Counted::Results => return Part::Counts,
-        // What was not allowed neither failed nor worked.
+        // A denied call neither failed nor succeeded.
         _ if entry.outcome == Came::Denied => return Part::PassedOver,
         Counted::Successes => entry.outcome == Came::Success,
         Counted::Failures => entry.outcome != Came::Success,
@@ -221,7 +222,7 @@ fn part(counter: &Counter, entry: &Entry, now: &Entry) -> Part {
     if counts { Part::Counts } else { Part::Ends }
 }
 
-/// What a counter comes to at the entry `now`, the latest of its kind.
+/// Evaluates a counter at `now`, the latest entry of its kind.
 fn count<'a>(counter: &Counter, state: &'a State, now: &'a Entry) -> Option<Count<'a>> {
     let same = same(counter);
     let mut seen: Vec<(Key, &Entry)> = Vec::new();
@@ -234,14 +235,14 @@ fn count<'a>(counter: &Counter, state: &'a State, now: &'a Entry) -> Option<Coun
             Part::PassedOver => {}
             Part::Counts => match entry.key(same) {
                 Some(key) => seen.push((key, entry)),
-                // A blank message is none; what acts upon nothing is something else.
+                // A blank message is skipped; a call without a target ends the count.
                 None if entry.kind == Kind::Message => {}
                 None => break,
             },
         }
     }
     if counter.ahead {
-        // What came of it before has to be of the same call, as far as calls have to be the same.
+        // The earlier results have to be of the same call, as far as `same` compares calls.
         let of_call: Vec<Same> =
             same.iter().copied().filter(|part| matches!(part, Same::Tool | Same::Args | Same::Target)).collect();
         let (_, latest) = seen.first()?;
@@ -272,7 +273,7 @@ fn count<'a>(counter: &Counter, state: &'a State, now: &'a Entry) -> Option<Coun
     Some(count)
 }
 
-/// The laps of the shortest period that come to most.
+/// The lap length with the most laps; the shortest among equals.
 fn laps<'a>(longest: u32, seen: &[(Key, &'a Entry)]) -> Option<Count<'a>> {
     let mut best: Option<Count<'_>> = None;
     for period in 2..=longest {
@@ -285,7 +286,7 @@ fn laps<'a>(longest: u32, seen: &[(Key, &'a Entry)]) -> Option<Count<'a>> {
         let matching = seen.iter().zip(before).take_while(|((key, _), (other, _))| key == other).count();
         let laps = many(matching / steps + 1);
         if matching >= steps && best.as_ref().is_none_or(|best| laps > best.count) {
-            // Wherever in the lap it is.
+            // Independent of the position within the lap.
             let keys: Vec<Key> = sorted(lap.iter().map(|(key, _)| *key).collect());
             let counted = seen.iter().take(steps * laps as usize).map(|(_, entry)| *entry).collect();
             best = Some(Count { count: laps, key: combine("counter/lap", &keys), lap: period, seen: counted });
@@ -294,13 +295,13 @@ fn laps<'a>(longest: u32, seen: &[(Key, &'a Entry)]) -> Option<Count<'a>> {
     best
 }
 
-/// The calls of each round, the latest round first.
+/// The entries by round, latest round first; an entry without a round is alone in its own.
 fn in_rounds<'a, 'b>(seen: &'b [(Key, &'a Entry)]) -> impl Iterator<Item = &'b [(Key, &'a Entry)]> {
     seen.chunk_by(|(_, one), (_, other)| one.round != 0 && one.round == other.round)
 }
 
-/// Rounds in a row with the same calls. The latest may still be going on: it is one more of them as long as it holds
-/// nothing else.
+/// Consecutive rounds with the same calls; with `once`, copies within a round count once. The latest round may still be
+/// incomplete: it counts as long as it contains nothing else.
 fn rounds<'a>(seen: &[(Key, &'a Entry)], once: bool) -> Option<Count<'a>> {
     let keys = |round: &[(Key, &Entry)]| {
         let mut keys: Vec<Key> = sorted(round.iter().map(|(key, _)| *key).collect());
@@ -328,7 +329,7 @@ fn rounds<'a>(seen: &[(Key, &'a Entry)], once: bool) -> Option<Count<'a>> {
     Some(Count { count, key: combine("counter/round", &whole), lap: 0, seen: counted })
 }
 
-/// Rounds in a row in which the latest call was made.
+/// Consecutive rounds that contain the latest call.
 fn by_round<'a>(seen: &[(Key, &'a Entry)]) -> Option<Count<'a>> {
     let (key, _) = *seen.first()?;
     let copies = in_rounds(seen).map_while(|round| round.iter().find(|(other, _)| *other == key));
@@ -336,7 +337,7 @@ fn by_round<'a>(seen: &[(Key, &'a Entry)]) -> Option<Count<'a>> {
     Some(Count { count: many(counted.len()), key, lap: 0, seen: counted })
 }
 
-/// The rungs of a counter that are not 0, weakest first.
+/// The rungs that a counter sets, weakest first.
 pub(crate) fn rungs(counter: &Counter) -> Vec<(Level, u32)> {
     let all = [
         (Level::Nudge, counter.nudge),
@@ -347,11 +348,10 @@ pub(crate) fn rungs(counter: &Counter) -> Vec<(Level, u32)> {
     all.into_iter().filter(|(_, threshold)| *threshold != 0).collect()
 }
 
-/// Whether a name is one that a pattern of `*` and `?` means. A `*` gives back as little as it can, so that no pattern
-/// takes long.
+/// Whether a name matches a pattern with `*` and `?`. Backtracks to the latest `*` only, so that no pattern takes long.
 pub(crate) fn means(pattern: &str, name: &str) -> bool {
     let (mut pattern, mut name) = (pattern.chars(), name.chars());
-    // Behind the latest `*`: the rest of the pattern, and the part of the name that it is tried on.
+    // For backtracking to the latest `*`: the rest of the pattern, and the part of the name that it is tried on.
     let mut back: Option<(core::str::Chars<'_>, core::str::Chars<'_>)> = None;
     loop {
         let here = name.clone();
@@ -379,12 +379,12 @@ fn is_about(counter: &Counter, tool: Option<&str>) -> bool {
     (counter.tools.is_empty() || meant(&counter.tools)) && !meant(&counter.except)
 }
 
-/// Whether a counter is asked about a call before anything has come of it.
+/// Whether a counter is evaluated when a call is made, before there is a result.
 const fn asked_ahead(counter: &Counter) -> bool {
     counter.ahead || matches!(counter.of, Counted::Calls | Counted::Rounds)
 }
 
-/// The strongest of what the counters say of the latest entry.
+/// The strongest signal of the counters for the latest entry.
 fn judge(state: &State, now: &Entry, tool: Option<&str>, asked: fn(&Counter) -> bool, cx: &Cx<'_>) -> Option<Signal> {
     let mut strongest: Option<Signal> = None;
     for (name, counter) in &cx.config.conventions.counters {
@@ -440,7 +440,7 @@ impl Rule for Counters {
     const ABOUT: &'static str = "What the configuration's own counters count.";
     const UNIT: &'static str = "as configured";
     const LIMITS: Limits = Limits::configured();
-    // Whether the user's words end a count is the counter's to say.
+    // Whether a user's message ends a count is up to each counter.
     const OUTLIVES_EVIDENCE: bool = true;
     const IN_LANE: bool = true;
     const SEES: Facts = Facts::CALL.and(Facts::STEP).and(Facts::MESSAGE).and(Facts::HEARD);
@@ -509,7 +509,7 @@ mod tests {
 
     const RULE: &str = "counter";
 
-    /// Nothing but this counter.
+    /// A configuration with only this counter.
     fn config(counter: &str) -> String {
         format!(r#"{{"conventions":{{"onlyNamed":true,"counters":{{"mine":{counter}}}}}}}"#)
     }
@@ -527,7 +527,7 @@ mod tests {
         play(three, "a> a> ?a").last(RULE, Nudge);
         play(three, "a:1 a:1 b:1 a:1 a:1").expect(RULE, &[]);
         play(three, "a:1 a:1 look/a:1 a:1 a:1").expect(RULE, &[]);
-        // The user's words end it where the counter says so alone.
+        // A user's message ends it only if the counter says so.
         play(three, "a:1 a:1 | a:1").expect(RULE, &[(5, Nudge)]);
         play(r#"{"nudge":3,"until":["user-message"]}"#, "a:1 a:1 | a:1 a:1").expect(RULE, &[]);
         play(r#"{"nudge":3,"until":["user-message"]}"#, "a:1 a:1 ~ a:1").expect(RULE, &[(5, Nudge)]);
@@ -550,7 +550,7 @@ mod tests {
         play(failures, "a!x a!y a:z a!x a!y").expect(RULE, &[]);
         play(failures, "a!x b:y a!x a!x").expect(RULE, &[]);
         play(failures, "a!x a!x a%denied a!x").expect(RULE, &[(7, Nudge)]);
-        // Of the call alone: others are passed over, and a change begins anew.
+        // Only this call counts: others are passed over, and a change starts a new count.
         let apart = r#"{"of":"failures","apart":"call","until":["change"],"nudge":3}"#;
         play(apart, "a!x b:y a!x c!z a!x").expect(RULE, &[(9, Nudge)]);
         play(apart, "a!x a!x *1 a!x a!x").expect(RULE, &[]);
@@ -641,7 +641,7 @@ mod tests {
         for (pattern, name, wanted) in cases {
             assert_eq!(means(pattern, name), wanted, "{pattern} {name}");
         }
-        // A pattern that would take for ever if every way were tried.
+        // Would take exponential time if every way were tried.
         assert!(!means(&format!("{}c", "a*".repeat(30)), &"a".repeat(64)));
     }
 

@@ -1,10 +1,10 @@
-//! Catches: a lap that is walked again and again with the same outcomes, by one agent whatever others do meanwhile, or
-//! by several together; one of more than ten steps also where a few of them are new.
-//! Must not catch: laps with another outcome in them, a single step that repeats (another rule's), work in which a new
-//! change was made: each takes one lap off. Laps of looks at what is awaited have more time.
-//! Idea: the periodic suffix of the sequence of (call, outcome, agent), and of each agent's own where there are
-//! several; a longer lap is a stretch in which hardly a step is new ([`long`]), and only told; so are steps in a row
-//! that were all made shortly before, whatever their order ([`row`]).
+//! Catches: a lap that is walked again and again with the same outcomes, by one agent (whatever others do in the
+//! meantime) or by several together; laps of more than ten steps even if a few of the steps are new.
+//! Must not catch: laps in which an outcome differs; a single repeated step (another rule's); work with new changes,
+//! each of which takes one lap off. Laps that check on something awaited have higher thresholds.
+//! Idea: the periodic suffix of the sequence of (call, outcome, agent), and of each agent's own sequence if there are
+//! several. A longer lap is a stretch in which hardly a step is new ([`long`]), and advice only; so is a row of steps
+//! that were all made shortly before, in any order ([`row`]).
 
 mod long;
 mod row;
@@ -18,16 +18,16 @@ use crate::text::{Key, combine, mark, printable, sorted};
 use alloc::{boxed::Box, format, vec::Vec};
 use long::Long;
 
-/// Longest lap that is followed step by step.
+/// Longest lap that is followed step by step, in steps.
 const LONGEST: usize = 10;
-/// What thresholds are multiplied by where something is waited for, and where nothing is done meanwhile.
+/// Factors on the thresholds: for a lap with waiting in it, and for one that mostly waits between pauses.
 const WAITS: u8 = 3;
 const PAUSED: u8 = 6;
-/// Lap lengths watched: 2 to [`LONGEST`].
+/// Number of lap lengths followed: 2 to [`LONGEST`].
 const PERIODS: usize = LONGEST - 1;
-/// Steps to a lap at least, where figures move in its outcomes.
+/// Minimum length of a lap, in steps, to count in full when numbers in its outcomes change.
 const STEPS: u32 = 4;
-/// Agents with a walk of their own, where there are several.
+/// Maximum number of agents with a walk of their own, if there are several agents.
 const AGENTS: usize = 4;
 
 pub(crate) struct Cycle;
@@ -36,15 +36,15 @@ pub(crate) struct Cycle;
 pub(crate) struct State {
     calls: Walk,
     long: Long,
-    /// What most runs have nothing of.
+    /// Parts that most runs do not need.
     rare: Option<Box<Rare>>,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Rare {
-    /// Laps of custom events.
+    /// The walk of custom events.
     customs: Walk,
-    /// Each agent's own laps, the one at work last.
+    /// Each agent's own walk, the one at work last.
     own: Ring<Own>,
 }
 codec!(struct Rare { customs, own });
@@ -57,7 +57,7 @@ struct Own {
 codec!(struct Own { agent, walk });
 
 impl State {
-    /// An agent's own walk.
+    /// The agent's own walk.
     fn own(&self, agent: Key) -> Option<&Walk> {
         let rare = self.rare.as_ref()?;
         rare.own.iter().find(|own| own.agent == agent).map(|own| &own.walk)
@@ -75,16 +75,16 @@ codec!(struct State { calls, long, rare });
 
 #[derive(Clone, Debug, Default)]
 struct Walk {
-    /// The latest steps.
+    /// The latest steps, at most [`LONGEST`].
     steps: Ring<Seen>,
-    /// For each period, how many steps in a row equalled the one a period before.
+    /// For each period, how many steps in a row equalled the step one period earlier.
     runs: Runs,
-    /// The same where figures in the outcomes count nothing.
+    /// The same, ignoring numbers in the outcomes.
     shapes: Runs,
 }
 codec!(struct Walk { steps, runs, shapes });
 
-/// Of each period; no memory while no step equals an earlier one.
+/// One per period; takes no memory while no step equals an earlier one.
 #[derive(Clone, Debug, Default)]
 struct Runs(Option<Box<[Matching; PERIODS]>>);
 codec!(struct Runs(_));
@@ -94,7 +94,7 @@ impl Runs {
         self.0.iter().flat_map(|runs| runs.iter())
     }
 
-    /// Takes the step after these.
+    /// Takes in the step after `steps`, with `symbol` to compare; `of` reads the same of earlier steps.
     fn follow(&mut self, steps: &Ring<Seen>, changes: Changes, symbol: Key, of: fn(&Seen) -> Key) {
         let alike = |before: &Seen| of(before) == symbol;
         if self.0.is_none() && steps.iter().rev().skip(1).any(alike) {
@@ -125,16 +125,16 @@ impl Runs {
 #[derive(Clone, Debug)]
 struct Seen {
     symbol: Key,
-    /// What is the same whatever figures are in the outcome.
+    /// Equal for outcomes that differ in their numbers only.
     shape: u32,
     /// Mark of the call; 0 for none.
     call: u32,
-    /// What thresholds are multiplied by.
+    /// Factor on the thresholds.
     scale: u8,
     at: Occurrence,
 }
 
-/// Of most outcomes nothing is known but what they equal to the byte, and the shape is the symbol's.
+/// Most outcomes have no shape of their own; `shape` is then the symbol's mark, and encoded as 0.
 impl Codec for Seen {
     const SIZE: usize = 8 + 4 + 4 + 8 + Occurrence::SIZE;
 
@@ -171,7 +171,7 @@ impl Seen {
 #[derive(Clone, Copy, Debug, Default)]
 struct Matching {
     length: u32,
-    /// New mutations when the matching began, and after its latest step; the low halves.
+    /// New mutations when the matching began, and after its latest step; low halves of the counters.
     mutations: u32,
     now: u32,
     onset: Onset,
@@ -186,7 +186,7 @@ impl Matching {
 }
 
 impl Walk {
-    /// Whether a call is one of the lap that it reaches a rung with.
+    /// Whether a call belongs to a lap that has reached a rung.
     fn goes_on(&self, call: &Call, cx: &Cx<'_>) -> bool {
         self.lap(cx).is_some_and(|(period, ..)| {
             let mut lap = self.steps.iter().rev().take(period as usize);
@@ -194,7 +194,7 @@ impl Walk {
         })
     }
 
-    /// The shortest lap whose count of laps reaches a rung.
+    /// The shortest lap whose count reaches a rung: period, laps, factor on the thresholds, onset.
     fn lap(&self, cx: &Cx<'_>) -> Option<(u32, u32, u32, Onset)> {
         self.laps().find(|(_, laps, scale, _)| cx.limits.reached(*laps, *scale))
     }
@@ -206,12 +206,11 @@ impl Walk {
         same.furthest(Outlook::of_all(counting.map(|(_, laps, _)| view.told(view.limits, laps))))
     }
 
-    /// Every lap that is walked, the shortest first: its period, how often, what thresholds are multiplied by, where it
-    /// began.
+    /// Every lap that is being walked, shortest first: period, laps, factor on the thresholds, onset.
     fn laps(&self) -> impl Iterator<Item = (u32, u32, u32, Onset)> {
         self.runs.iter().zip(2_u32..).filter_map(move |(run, period)| {
             let lap = self.several(run, period, Seen::symbol)?;
-            // Somebody waits in it; and hardly does anything else.
+            // Pauses count as such only if at least half of the steps wait.
             let waits = lap.clone().filter(|seen| seen.scale > 1).count();
             let most = if waits * 2 >= period as usize { PAUSED } else { WAITS };
             let scale = lap.map(|seen| seen.scale).max()?.min(most);
@@ -219,7 +218,7 @@ impl Walk {
         })
     }
 
-    /// The latest lap of a run, unless its steps are all alike: those are not a cycle of several.
+    /// The latest lap of a run, unless all its steps are alike: that is not a cycle of several steps.
     fn several(
         &self,
         run: &Matching,
@@ -231,8 +230,9 @@ impl Walk {
         (run.length >= period && lap.clone().any(|seen| of(seen) != last)).then_some(lap)
     }
 
-    /// The same where only figures move, one lap less, and four steps to a lap at least: counters of moves, of
-    /// visitors, of what is left. Where somebody waits, that is what is waited for.
+    /// Laps in which only numbers change (moves, visitors, items left), as (period, laps, onset). One lap less counts,
+    /// and a lap counts in full from [`STEPS`] steps on. Laps with waiting in them do not count: the numbers may be
+    /// what is awaited.
     fn counting(&self) -> impl Iterator<Item = (u32, u32, Onset)> {
         self.shapes.iter().zip(2_u32..).filter_map(move |(run, period)| {
             let mut lap = self.several(run, period, Seen::call)?;
@@ -242,12 +242,12 @@ impl Walk {
         })
     }
 
-    /// Takes the next step.
+    /// Takes in the next step.
     fn step(&mut self, step: &Step, changes: Changes) {
         let call = step.call.as_ref();
         let symbol_of = |outcome: Key| combine("step", &[call.map_or(step.tool, |call| call.key), outcome, step.agent]);
         let symbol = symbol_of(step.facts.light);
-        // Of most nothing is known but what it equals to the byte.
+        // Most shapes equal the masked outcome and add nothing.
         let shape = step.facts.shape.filter(|shape| *shape != step.facts.light);
         let shape = mark(shape.map_or(symbol, symbol_of));
         self.runs.follow(&self.steps, changes, symbol, Seen::symbol);
@@ -287,10 +287,10 @@ impl Walk {
             (Seen::symbol, "the same outcomes")
         };
         let lap: Vec<&Seen> = self.steps.iter().skip(self.steps.len().saturating_sub(period as usize)).collect();
-        // Independent of where in the lap we are.
+        // Independent of the position within the lap.
         let symbols: Vec<Key> = sorted(lap.iter().map(|seen| symbol(seen)).collect());
         let identity = combine("cycle", &symbols);
-        // Whoever walked it.
+        // The same for different agents.
         let shown: Vec<Key> = sorted(lap.iter().map(|seen| seen.at.sighting().key).collect());
         let shown = combine("cycle", &shown);
         let tool = printable(tool, 48);
@@ -330,7 +330,7 @@ impl Rule for Cycle {
     const LOOKS_AHEAD: bool = true;
     type State = State;
 
-    /// Refusing one step of the lap would only move the loop to the others, so every one is named.
+    /// Refusing one step of the lap would only move the loop to the others, so every step is refused.
     fn ahead(state: &State, call: &Call, cx: &Cx<'_>) -> Option<Signal> {
         let walks = state.own(call.agent).into_iter().chain(core::iter::once(&state.calls));
         walks.filter(|walk| walk.goes_on(call, cx)).find_map(|walk| walk.signal(&call.name, cx))
@@ -356,7 +356,7 @@ impl Rule for Cycle {
                 let new = || Own { agent, ..Own::default() };
                 let known = own.renew(AGENTS, |own| own.agent == agent, new)?;
                 known.walk.step(step, step.own);
-                // Each is told of its own.
+                // Each agent is told about its own laps.
                 known.walk.signal(tool, cx).or(together).or_else(|| state.long.signal(step, cx))
             }
             Fact::Custom(step) => {
@@ -387,7 +387,7 @@ mod tests {
     use alloc::{format, vec::Vec};
 
     const RULE: &str = "cycle";
-    /// Only the rule in question.
+    /// Only the rule under test.
     const ALONE: &str = r#"{"rules":{"repeated-call":{"enabled":false},"repeated-error":{"enabled":false}}}"#;
 
     #[test]
@@ -403,13 +403,13 @@ mod tests {
 
     #[test]
     fn agents_that_work_beside_each_other() {
-        // One goes round, the other gets on; each alone is what it is.
+        // One agent loops, the other makes progress; each is judged by itself.
         let beside: Vec<alloc::string::String> =
             (0..6).map(|n| format!("^1 {} ^2 c{n}:{n}", if n % 2 == 0 { "a:x" } else { "b:y" })).collect();
         let played = Script::new(ALONE).play(&beside.join(" "));
         played.expect(RULE, &[(21, Nudge)]);
         assert_eq!(played.findings(RULE)[0].count, 3);
-        // Both go round, each in its own lap: one loop each.
+        // Both loop, each in its own lap: one finding each.
         let both = "^1 a:x ^2 c:z ^1 b:y ^2 d:w ".repeat(3);
         Script::new(ALONE).play(&both).expect(RULE, &[(21, Nudge), (23, Nudge)]);
         let uneven = "^1 a:x ^2 c:z ^2 c:0 ^2 c:1 ^1 b:y ^2 d:w ^2 d:0 ".repeat(3);
@@ -418,7 +418,7 @@ mod tests {
 
     #[test]
     fn no_laps() {
-        // One step alone, another outcome in each lap, a new change in each lap.
+        // A single step, a different outcome in each lap, a new change in each lap.
         Script::new(ALONE).play("a:x a:x a:x a:x a:x a:x a:x a:x").expect(RULE, &[]);
         Script::new(ALONE).play("a:x b:1 a:x b:2 a:x b:3 a:x b:4").expect(RULE, &[]);
         Script::new(ALONE).play("*1 b!y *2 b!y *3 b!y *4 b!y *5 b!y").expect(RULE, &[]);

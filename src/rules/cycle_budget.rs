@@ -1,7 +1,7 @@
-//! Catches: a cycle of the workflow that has gone round as often, or taken as much time or money, as it may.
-//! Must not catch: workflows without a cycle, edges that do not close one, what agents merely ask of each other.
-//! Idea: the seed document on loop safety, its per-cycle budget: 8 iterations by default, time and cost where set. An
-//! iteration is a delivery over an edge of the cycle into its driver.
+//! Catches: a cycle of the workflow that has used up its iterations, time or cost.
+//! Must not catch: workflows without a cycle; edges that do not close one; requests that agents make to each other.
+//! Idea: the seed document on loop safety, its per-cycle budget: 8 iterations by default, time and cost if configured.
+//! An iteration is a delivery over an edge of the cycle into its driver.
 
 use crate::model::{Body, Budgets};
 use crate::rules::node_budget::{Spending, spent};
@@ -10,17 +10,17 @@ use crate::state::{Cycle, Flow, Graph, Onset, Task, Whose};
 use crate::text::combine;
 use alloc::{string::String, vec, vec::Vec};
 
-/// Iterations of a cycle, where the host sets nothing.
+/// Default number of iterations of a cycle.
 const ITERATIONS: u32 = 8;
 
 pub(crate) struct CycleBudget;
 
-/// Iterations that a cycle may take; 0 for any number.
+/// Maximum number of iterations of a cycle; 0 for no limit.
 pub(crate) fn max_cycle_iterations(budgets: &Budgets) -> u32 {
     budgets.max_cycle_iterations.unwrap_or(ITERATIONS)
 }
 
-/// `coder ↔ verifier`, `a → b → c`: a name for people.
+/// A readable name: `coder ↔ verifier`, `a → b → c`.
 fn name(cycle: &Cycle, graph: &Graph) -> String {
     let members: Vec<&str> = cycle.members.iter().map(|member| graph.name(*member)).collect();
     members.join(if members.len() == 2 { " ↔ " } else { " → " })
@@ -66,7 +66,7 @@ impl Rule for CycleBudget {
     }
 }
 
-/// Milliseconds of event time since an onset.
+/// Milliseconds of event time since an onset; 0 without timestamps.
 fn elapsed(onset: &Onset, cx: &Cx<'_>) -> u64 {
     let elapsed = cx.run.now.zip(onset.at.get()).map_or(0, |(now, at)| now.saturating_sub(at));
     u64::try_from(elapsed).unwrap_or(0)
@@ -88,7 +88,7 @@ mod tests {
         let lap = "c>v v>c ";
         Script::workflow(&graph).play(&lap.repeat(7)).expect(RULE, &[]);
         Script::workflow(&graph).play(&lap.repeat(8)).expect(RULE, &[(15, Halt)]);
-        // Learned, it is found with the first lap, and counts the delivery that closed it.
+        // A learned cycle is found with the first lap, and counts the delivery that closed it.
         Script::workflow("{}").play(&lap.repeat(8)).expect(RULE, &[(15, Halt)]);
         // Deliveries within the cycle that do not close it, and those that leave it, are no iterations.
         Script::workflow(&graph).play(&"c>v v>w ".repeat(20)).expect(RULE, &[]);

@@ -1,7 +1,8 @@
-//! Catches: calls that a person or a policy refused, made again.
-//! Must not catch: a tool's own errors, a call that was allowed in the end, two different requests both refused.
-//! Idea: a refusal is an answer. Asking for the same thing again wears the person out who answers; asking for another
-//! thing of the same tool may be what was wished, so that needs one more.
+//! Catches: repeated calls that a person or a policy has refused.
+//! Must not catch: a tool's own errors; a call that was eventually allowed; two different requests that were both
+//! refused.
+//! Idea: a refusal is an answer. Asking for the same thing again wears out the person who answers; asking the same tool
+//! for something else may be what was wanted, so that takes one more refusal.
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation, ToolResult};
@@ -24,7 +25,7 @@ const DENIED_CALL: Row<Denial> = Row {
     // Refusals since the tool last succeeded.
     kept: 8,
     set: false,
-    // Only the very call that was refused is known to be refused again.
+    // Only a call that was itself refused is known to be refused again.
     ahead: |window, call, cx| {
         let refused = window.seen.iter().any(|denial| denial.call == Some(call.key));
         if refused { signal(window, &call.name, Some(call.key), cx) } else { None }
@@ -43,19 +44,19 @@ const DENIED_CALL: Row<Denial> = Row {
 pub(crate) struct Denial {
     call: Option<Key>,
     round: Option<Key>,
-    /// Mark of what was asked for; 0 for none.
+    /// Mark of the target; 0 for none.
     target: u32,
     by_host: bool,
     seen: Occurrence,
 }
 codec!(struct Denial { call, round, target, by_host, seen });
 
-/// What servers answer for ever new targets in the words of a host is a search: it is told, and nothing refused.
+/// If the wording is a server's rather than the host's and the targets are ever new, it is a search: advice only.
 fn search(window: &Window<Denial>) -> bool {
     elsewhere(window.seen.iter().map(|denial| (!denial.by_host).then_some(denial.target)))
 }
 
-/// The evidence about one call: its own refusals, or those of the whole tool less one.
+/// The evidence about one call: its own refusals, or all refusals of the tool minus one.
 fn count(window: &Window<Denial>, call: Option<Key>) -> u32 {
     let own = window.seen.iter().filter(|denial| call.is_some() && denial.call == call).count();
     many(own.max(window.seen.len().saturating_sub(1)))
@@ -70,7 +71,7 @@ fn see(
     after: &mut After,
 ) -> Option<Signal> {
     if step.facts.refusal != Some(Refusal::Denied) {
-        // Anything but a success leaves the refusals standing.
+        // Only a success clears the refusals.
         *after = match (step.facts.failed, window.seen.len()) {
             (false, _) => After::Dropped,
             (true, 0) => After::Same,
@@ -79,7 +80,7 @@ fn see(
         return None;
     }
     let (key, round) = (step.call.as_ref().map(|call| call.key), step.round());
-    // What was asked for at once was refused at once.
+    // Parallel calls refused together count as one refusal.
     let at_once = round.is_some() && window.seen.last().is_some_and(|denial| denial.round == round);
     if !at_once {
         let (target, by_host, seen) = (step.target(), step.facts.by_host, step.occurrence());
@@ -117,7 +118,7 @@ mod tests {
 
     #[test]
     fn refused_and_made_again() {
-        // As many refused calls as runs halt.
+        // Calls repeated after a block count like executed ones towards the halt.
         Script::new("{}").play("a%denied a%denied a%denied a~").strongest(RULE, Block);
         Script::new("{}").play("a%denied a%denied a%denied a~ a~").last_but_one(RULE, Halt);
     }
@@ -129,7 +130,7 @@ mod tests {
         Script::new("{}").play("a%denied b%denied c%denied").expect(RULE, &[(5, Nudge)]);
         Script::new("{}").play("a%denied a%denied a%denied").last(RULE, Block);
         Script::new("{}").play("a%denied a%denied a%denied a%denied a%denied").last(RULE, Halt);
-        // Allowed in the end; a failure of the tool itself settles nothing.
+        // Eventually allowed; a failure of the tool itself settles nothing.
         Script::new("{}").play("a%denied a:x a%denied").expect(RULE, &[]);
         Script::new("{}").play("a%denied b!x a%denied").last(RULE, Nudge);
         Script::new("{}").play("a%denied | a%denied").expect(RULE, &[]);

@@ -1,7 +1,7 @@
-//! Catches: agents that hand the same piece of work on, each to the next.
-//! Must not catch: one agent's own repetition (other rules), different work for many agents.
-//! Idea: when delegates delegate what they were given, every level of the tree does the same work again. Each puts it
-//! in its own words, so what the work is about is compared.
+//! Catches: agents that pass the same piece of work on, each to the next.
+//! Must not catch: one agent's own repetition (other rules); different work for many agents.
+//! Idea: when delegates delegate what they were given, every level of the tree does the same work again. Each uses its
+//! own words, so the subject of the work is compared.
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
@@ -12,11 +12,11 @@ use crate::text::{Asks, Goal, Key, combine, delegated, salted};
 use crate::tuned;
 use alloc::format;
 
-/// Prompts watched at once.
+/// Maximum number of prompts kept.
 const PROMPTS: usize = 16;
-/// Lighter prompts say too little to be compared.
+/// Minimum weight of a goal: lighter prompts say too little to be compared.
 const LIGHTEST: u32 = 6;
-/// Agents remembered per prompt, and so the most evidence there can be.
+/// Agents remembered per prompt, and so the maximum evidence.
 const AGENTS: u32 = 8;
 
 pub(crate) struct DuplicateDelegation;
@@ -30,7 +30,7 @@ codec!(struct State { prompts });
 #[derive(Clone, Debug)]
 struct Prompt {
     prompt: Key,
-    /// What it is about.
+    /// The subject of the work.
     goal: Goal,
     agents: Ring<Key>,
     delegations: Streak,
@@ -43,7 +43,7 @@ impl Prompt {
     }
 }
 
-/// Whether two pieces of work are about the same, whatever the words: neither names what the other does not.
+/// Whether two prompts are about the same work, whatever the words: neither names something that the other does not.
 fn is_same(one: &Goal, other: &Goal) -> bool {
     if one.weight() < LIGHTEST {
         return false;
@@ -71,10 +71,10 @@ impl Rule for DuplicateDelegation {
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         let Fact::Call(call, payload) = fact else { return None };
-        // What is handed on is asked in words.
+        // Delegated work is a request in prose.
         let asked = (call.asks == Asks::Prose).then(|| delegated(payload, &payload.named))?;
         let prompt = salted("delegation", cx.salt, asked?.as_bytes());
-        // Whom it is handed to does not change what it is about.
+        // The recipient is not part of the subject.
         let goal = Goal::of(asked?, core::iter::empty());
         let exact = state.prompts.take(|known| known.prompt == prompt);
         let known = exact.or_else(|| state.prompts.take(|known| is_same(&goal, &known.goal)));

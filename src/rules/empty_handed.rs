@@ -1,14 +1,15 @@
-//! Catches, with a judge's help: one fresh attempt after another that comes to nothing: new code, another query, the
-//! next tool, and each time nothing found, another error, or only the agent's own words back.
-//! Must not catch: anything by itself. Outcomes, errors and novelty do not tell such a hunt from honest work, so the
-//! rule only asks, and what an outside judge answers counts. It must not ask often either: silent successes and changes
-//! say nothing, an error after a new change is what testing is for, the same call again is another rule's.
-//! Idea: people call a run stuck when effort goes on and nothing comes back; whether it is stuck they see from the
-//! goal, which a detector does not know and a judge does.
+//! Catches, with a judge's help: one fresh attempt after another that yields nothing: new code, another query, the next
+//! tool, and each time nothing is found, another error occurs, or only the agent's own words come back.
+//! Must not catch: anything by itself. Outcomes, errors and novelty do not distinguish such a hunt from honest work, so
+//! the rule only asks, and the answer of an outside judge decides. It must not ask often either: silent successes and
+//! changes mean nothing, an error after a new change is what testing is for, and repeats of one call are another
+//! rule's.
+//! Idea: people call a run stuck when effort continues and nothing comes of it; they judge that from the goal, which a
+//! judge knows and a detector does not.
 //!
-//! Points, over the latest attempts: 3 for one that found nothing or gave back what it was given, 2 for one that
-//! failed, 1 where it failed after a new change, or as an earlier one did (another rule counts those). Equal attempts
-//! count once, and of a parallel round the best one.
+//! Points over the latest attempts: 3 for one that found nothing or gave back its own input, 2 for one that failed, 1
+//! if it failed after a new change or in the same way as an earlier one (another rule counts those). Equal attempts
+//! count once, and a parallel round counts as its best attempt.
 
 use crate::codec::codec;
 use crate::model::{Body, Evaluation, EvaluationVerdict, HaltReason, Level, Payloads, Recommendation, ToolResult};
@@ -19,18 +20,18 @@ use crate::state::{Occurrence, Ring, Step, agent_of};
 use crate::text::{Empty, Key, combine, printable, sort_few};
 use alloc::{format, string::String, vec::Vec};
 
-/// Agents watched at once.
+/// Maximum number of agents followed at once.
 const AGENTS: usize = 8;
-/// Attempts looked back at, at most.
+/// Maximum window, in attempts.
 const MAX_WINDOW: u32 = 32;
-/// Points of an attempt, at most.
+/// Maximum points of an attempt.
 const MOST: u32 = 3;
-/// Tools that are named in a question, and characters of a name.
+/// Maximum number of tools named in a question, and of characters in a name.
 const TOOLS: usize = 3;
 const NAME: usize = 48;
-/// Characters of the latest outcome, where the configuration lets payloads leave.
+/// Characters of the latest outcome in a question, if the configuration lets payloads leave.
 const EXCERPT: usize = 120;
-/// A judge who keeps seeing progress is asked after so many times the evidence, at most.
+/// A judge who keeps seeing progress is asked at most this many times less often.
 const MOST_PATIENCE: u32 = 64;
 
 pub(crate) struct EmptyHanded;
@@ -46,9 +47,9 @@ codec!(struct State { agents });
 struct Agent {
     agent: Key,
     attempts: Ring<Attempt>,
-    /// New mutations of the run at the latest attempt.
+    /// New mutations that the latest attempt may have seen, including its own.
     mutations: u64,
-    /// How often the evidence sufficed since the latest question, and how often it has to.
+    /// How often the evidence has sufficed since the latest question, and how often it has to before the next.
     times: u32,
     patience: u32,
     question: Option<Question>,
@@ -62,20 +63,20 @@ struct Attempt {
     name: String,
     round: Option<Key>,
     came: Came,
-    /// Class of its error.
+    /// Class of its error, if it failed.
     class: Option<Key>,
     seen: Occurrence,
 }
 codec!(struct Attempt { call, tool, name, round, came, class, seen });
 
-/// What came of an attempt, the best last.
+/// The outcome of an attempt, best last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Came {
     Nothing,
     /// Only what the call itself had said.
     Echo,
     Failed,
-    /// It failed after a new change, or once more.
+    /// It failed after a new change, or as an earlier attempt did.
     FailedAgain,
     Something,
 }
@@ -85,10 +86,10 @@ codec!(enum Came { Nothing: 0, Echo: 1, Failed: 2, FailedAgain: 3, Something: 4 
 #[derive(Clone, Debug)]
 struct Question {
     asked: Asked,
-    /// The run's steps when it was asked.
+    /// Steps of the task when it was asked.
     step: u64,
     points: u32,
-    /// Different attempts that came to nothing.
+    /// Number of distinct attempts that yielded nothing.
     attempts: u32,
     tool: Key,
     name: String,
@@ -106,7 +107,7 @@ impl Came {
         }
     }
 
-    /// What came of a step; nothing where that is no attempt at finding something out.
+    /// The outcome of a step; `None` if it is no attempt to find something out.
     fn of(step: &Step, result: &ToolResult, mutations: u64) -> Option<Self> {
         let facts = &step.facts;
         let call = step.call.as_ref();
@@ -129,7 +130,7 @@ impl Came {
 }
 
 impl State {
-    /// Whether a judge was asked and has not answered.
+    /// Whether a judge has been asked about any agent; a question is kept after its answer, which may be revised.
     pub(crate) fn asks(&self) -> bool {
         self.agents.iter().any(|agent| agent.question.is_some())
     }
@@ -165,7 +166,7 @@ impl Agent {
         self.attempts.push(attempt, window);
     }
 
-    /// The different attempts that came to nothing, oldest first.
+    /// The distinct attempts that yielded nothing, oldest first.
     fn empty(&self) -> impl Iterator<Item = &Attempt> {
         let again = |at: usize, call: Key| self.attempts.iter().skip(at + 1).any(|later| later.call == call);
         let each = self.attempts.iter().enumerate().filter(move |(at, attempt)| !again(*at, attempt.call));
@@ -176,7 +177,7 @@ impl Agent {
         self.empty().map(|attempt| attempt.came.points()).sum()
     }
 
-    /// What a judge is asked: figures and classes; of payloads only what the configuration allows.
+    /// The question to the judge: counts and classes, and of payloads only what the configuration allows.
     fn ask(&self, result: &ToolResult, cx: &Cx<'_>) -> String {
         let count = |came: &[Came]| self.empty().filter(|attempt| came.contains(&attempt.came)).count();
         let kinds = [
@@ -216,7 +217,7 @@ impl Agent {
         text
     }
 
-    /// The evidence suffices once more: it begins anew, and where that is often enough, a judge is asked.
+    /// The evidence suffices once more: it starts over, and a judge is asked if that has happened often enough.
     fn suffices(&mut self, result: &ToolResult, cx: &Cx<'_>) -> Option<Signal> {
         self.times = self.times.saturating_add(1);
         let ask = (self.times >= self.patience).then(|| self.ask(result, cx));
@@ -235,7 +236,7 @@ impl Agent {
         Some(signal)
     }
 
-    /// A judge's answer to the latest question; one that comes after the window has moved on is about other work.
+    /// Takes a judge's answer to the latest question. An answer after the window has moved on is about other work.
     fn answer(&mut self, evaluation: &Evaluation, cx: &Cx<'_>) -> Option<Signal> {
         let question = self.question.as_mut()?;
         if cx.run.steps.saturating_sub(question.step) > u64::from(cx.limits.window) {
@@ -245,7 +246,7 @@ impl Agent {
         let stuck = against(evaluation.verdict);
         question.asked.answered(evaluation, 0);
         match replaced.map(|answer| against(answer.verdict)) {
-            // Another word for the same: what was counted stands, and so does the patience.
+            // The same judgement in other words changes nothing.
             Some(before) if before == stuck => return None,
             Some(_) if stuck => self.patience = (self.patience / 2).max(1),
             None if stuck => {}
@@ -311,7 +312,7 @@ impl Rule for EmptyHanded {
             }
             Fact::Event(event) => {
                 let Body::Evaluation(evaluation) = &event.body else { return None };
-                // An answer that names no agent is to the latest question.
+                // An answer that names no agent refers to the latest question.
                 let named = event.context.agent.is_some().then(|| agent_of(&event.context));
                 let asked = state.agents.iter_mut().filter(|known| known.question.is_some());
                 let asked = asked.filter(|known| named.is_none_or(|agent| known.agent == agent));

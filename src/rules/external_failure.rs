@@ -1,7 +1,7 @@
-//! Catches: a dependency, network or account that keeps a task from going on and does not come back.
-//! Must not catch: failures of the agent's own, a service that answered in between.
-//! Idea: the decision record on loops of failures: what is not the agent's doing never counts against it; it is
-//! retried after a wait, and a human is told when that does not help.
+//! Catches: a dependency, network or account that blocks a task and does not recover.
+//! Must not catch: the agent's own failures; a service that answered in between.
+//! Idea: the decision record on failure loops: what is not the agent's doing never counts against it; it is retried
+//! after a wait, and a human is told if that does not help.
 
 use crate::codec::codec;
 use crate::model::{Body, EvaluationVerdict, Event, HaltReason, Level, Outcome, Recommendation, Role};
@@ -25,11 +25,11 @@ codec!(struct State { tasks });
 #[derive(Clone, Debug, Default)]
 struct Outage {
     task: Key,
-    /// Whose the latest failure was.
+    /// The agent of the latest failure.
     agent: Key,
-    /// External failures with no sign of life between.
+    /// External failures without a sign of life in between.
     count: u32,
-    /// The count before a failure of the agent's own, should a judge call that one external.
+    /// The count before a failure of the agent's own, in case a judge calls that one external.
     before: u32,
     onset: Onset,
     sightings: Ring<Sighting>,
@@ -64,7 +64,7 @@ impl Outage {
         let escalate = cx.limits.reached(count, 1);
         let message = format!("External failure {count} in a row, not counted against the agent");
         Signal {
-            // No finding: this is no loop of the agent's.
+            // Not a finding: the agent is not looping.
             ask: (!escalate).then_some(Level::Continue),
             extra: Extra { recommend: true, ..Extra::default() },
             ..Told {
@@ -110,7 +110,7 @@ impl Rule for ExternalFailure {
             Fact::Event(Event { body: Body::Evaluation(evaluation), .. })
                 if evaluation.verdict == EvaluationVerdict::External =>
             {
-                // Only about a failure that was taken for the agent's own, and once.
+                // Only for a failure that was attributed to the agent, and only once.
                 let streak = state.tasks.iter_mut().find(|streak| streak.task == cx.task && streak.count == 0)?;
                 streak.count = streak.before;
                 let signature = streak.signature.clone();
@@ -126,8 +126,8 @@ impl Rule for ExternalFailure {
             Fact::Step(step, _) => step.outcome == Outcome::Ok && !step.facts.failed,
             _ => false,
         };
-        // Whatever answered the agent ends the streak of its task, and so does what names the task and no agent; where
-        // no task is named, it ends that of all of the agent's tasks.
+        // A sign of life ends the outage of the agent's task, also if it names the task and no agent. If it names no
+        // task, it ends the outages of all of the agent's tasks.
         if alive {
             let ended = |streak: &Outage| match cx.task {
                 0 => streak.agent == cx.agent,
@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn a_failure_of_the_agents_own_ends_it() {
         Script::new("{}").play("+x:503 +x:503 +x:503 +f:TypeError +x:503 +x:503").expect(RULE, &[]);
-        // Unless a judge says that it was none.
+        // Unless a judge says that it was external.
         Script::new("{}").play("+x:503 +x:503 +x:503 +f:TypeError +e:external +x:503").last(RULE, Gate);
         Script::new("{}").play("+x:503 +x:503 +x:503 +f:TypeError +e:external +e:external").expect(RULE, &[]);
     }

@@ -1,9 +1,9 @@
-//! Catches: answers that the harness turns away for the same reason again and again, so that nothing runs; the same
-//! spread over the run, where the agent always reacts in the same words and never in another way.
-//! Must not catch: one such slip, slips far apart that the agent answers differently; and never more than a nudge,
-//! because runs mostly recover by themselves.
-//! Idea: the commands were not executed, so repeating them is not the agent's loop; how it writes them is. A stock
-//! apology is no change of habit, and where every second call is turned away it stands for each of those.
+//! Catches: calls that the harness rejects again and again for the same reason, so that nothing runs; also such
+//! rejections spread over the run, if the agent always reacts in the same words.
+//! Must not catch: a single slip; slips far apart that the agent answers differently. Never more than a nudge, because
+//! runs mostly recover by themselves.
+//! Idea: the commands were not executed, so the agent's loop is not in what it repeats but in how it writes calls. A
+//! stock apology does not change the habit, and if every second call is rejected it stands for each of those.
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
@@ -14,11 +14,11 @@ use crate::text::{Goal, Key, combine, mistake};
 use crate::tuned;
 use alloc::format;
 
-/// Agents watched at once.
+/// Maximum number of agents followed at once.
 const AGENTS: usize = 8;
-/// Reactions compared with.
+/// Reactions kept to compare with.
 const REACTIONS: usize = 4;
-/// Bytes of a message that are the reaction.
+/// Bytes of a message that count as the reaction.
 const REACTION: usize = 300;
 
 pub(crate) struct HarnessRejection;
@@ -34,27 +34,27 @@ struct Agent {
     agent: Key,
     reason: Key,
     rejections: Streak,
-    /// Rejections since the run began; the next message is the reaction to the latest.
+    /// Its reactions to rejections over the whole run.
     habit: Habit,
 }
 codec!(struct Agent { agent, reason, rejections, habit });
 
-/// How an agent reacts to being turned away.
+/// How an agent reacts to rejections; while `turned_away` is set, its next message is the reaction to the latest.
 #[derive(Clone, Debug, Default)]
 struct Habit {
     turned_away: bool,
     reactions: Ring<Goal>,
     /// Reactions in words that were used before.
     stock: Streak,
-    /// What they are worth together.
+    /// The points of all stock reactions together.
     points: u32,
-    /// The latest calls, a bit each, the newest lowest: whether it was turned away.
+    /// A bit for each of the latest calls, the newest lowest: whether it was rejected.
     lately: u32,
 }
 codec!(struct Habit { turned_away, reactions, stock, points, lately });
 
 impl Habit {
-    /// Takes the reaction in; whether it is in words that were used before.
+    /// Takes in the reaction; returns whether its words were used before.
     fn reacts(&mut self, text: &str, cx: &Cx<'_>) -> bool {
         if !core::mem::take(&mut self.turned_away) {
             return false;
@@ -66,7 +66,7 @@ impl Habit {
         self.reactions.push(reaction, REACTIONS);
         if stock {
             self.stock.add(cx.here, cx.onset);
-            // Where most calls are turned away, the words stand for all of those.
+            // If most calls are rejected, the words stand for all of those.
             let among = tuned::REJECTED_AMONG.get().min(u32::BITS - 1);
             let away = (self.lately & ((1 << among) - 1)).count_ones();
             self.points = self.points.saturating_add(if away * 2 >= among { away.max(1) } else { 1 });
@@ -136,7 +136,7 @@ impl Rule for HarnessRejection {
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         match fact {
             Fact::Step(step, _) => {
-                // What is executed ends a row, not a habit.
+                // An executed call ends a row of rejections, but not a habit.
                 for known in state.agents.iter_mut().filter(|known| known.agent == step.agent) {
                     known.rejections = Streak::default();
                     known.habit.lately <<= 1;

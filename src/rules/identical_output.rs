@@ -1,8 +1,8 @@
-//! Catches: a node whose final message, or whose structured output, is the same three turns in a row.
-//! Must not catch: different nodes saying the same, turns between which failing tests got fewer or a checklist got
-//! longer; turns that say nothing.
-//! Idea: the seed document on loop safety, the first signal of a stall. It stands on its own: whether there is a new
-//! patch is what its second signal asks.
+//! Catches: a node whose final message, or whose structured output, is the same in three turns in a row.
+//! Must not catch: different nodes saying the same; turns between which failing tests became fewer or a checklist
+//! became longer; turns without output.
+//! Idea: the seed document on loop safety, the first signal of a stall. It does not depend on whether there is a new
+//! patch, which is the second signal.
 
 use crate::model::Body;
 use crate::rules::stall::{Row, Stall};
@@ -47,7 +47,7 @@ mod tests {
         Script::workflow("{}").play("c=x v=y c=x v=y c=x").expect(RULE, &[(4, Gate)]);
         Script::workflow("{}").play("c=x v=x w=x c=x v=x w=x").expect(RULE, &[]);
         Script::workflow("{}").play("c=x c=y c=x c=x c=z c=x").expect(RULE, &[]);
-        // A turn that says nothing is no evidence either way.
+        // A turn without output is no evidence either way.
         Script::workflow("{}").play("c=x c= c=x c= c=x").expect(RULE, &[(4, Gate)]);
         Script::workflow("{}").play("c= c= c= c=").expect(RULE, &[]);
     }
@@ -62,7 +62,7 @@ mod tests {
     fn progress_between_ends_it() {
         Script::workflow("{}").play("c=x %f:7 c=x %f:4 c=x %f:2 c=x %f:1").expect(RULE, &[]);
         Script::workflow("{}").play("c=x %k:1 c=x %k:2 c=x %k:3 c=x").expect(RULE, &[]);
-        // What was there before is no progress.
+        // A state that was there before is no progress.
         Script::workflow("{}").play("c=x %f:7 c=x %f:7 c=x").expect(RULE, &[(4, Gate)]);
         Script::workflow("{}").play("%d:1 %d:2 c=x %d:1 c=x %d:2 c=x").expect(RULE, &[(6, Gate)]);
     }

@@ -3,7 +3,7 @@ use crate::rules::settings::invalid;
 use crate::rules::{Description, rungs};
 use alloc::{format, string::String};
 
-/// The thresholds of one rule: the evidence from which each rung of the ladder is reached, 0 for never.
+/// The thresholds of one rule: the evidence at which each rung of the ladder is reached, 0 for never.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Limits {
     pub(crate) enabled: bool,
@@ -11,7 +11,7 @@ pub(crate) struct Limits {
     pub(crate) block: u32,
     pub(crate) gate: u32,
     pub(crate) halt: u32,
-    /// How far the rule looks back, in its own unit.
+    /// How far the rule looks back, in the rule's own unit; 0 if it has no window.
     pub(crate) window: u32,
 }
 
@@ -21,17 +21,17 @@ impl Limits {
         Self { enabled: true, nudge, block, gate: 0, halt, window }
     }
 
-    /// A threshold for a gate alone.
+    /// A threshold for a gate only.
     pub(crate) const fn gate(gate: u32) -> Self {
         Self { gate, ..Self::configured() }
     }
 
-    /// No thresholds: the rule's own section of the configuration decides.
+    /// No thresholds: something else in the configuration sets them.
     pub(crate) const fn configured() -> Self {
         Self::ladder(0, 0, 0, 0)
     }
 
-    /// The strongest rung that `count` reaches, and its threshold.
+    /// The strongest rung that `count` reaches, with its threshold multiplied by `scale`.
     pub(crate) fn level(&self, count: u32, scale: u32) -> Option<(Level, u32)> {
         let reached = |threshold: u32| threshold != 0 && count >= threshold.saturating_mul(scale);
         let strongest = rungs(self).into_iter().rev().find(|(_, threshold)| reached(*threshold));
@@ -44,36 +44,36 @@ impl Limits {
         rungs(self).into_iter().any(|(_, threshold)| reached(threshold))
     }
 
-    /// The weakest rung that `count` has not reached.
+    /// The weakest rung that `count` has not reached, with its threshold.
     pub(crate) fn next(&self, count: u32) -> Option<(Level, u32)> {
         rungs(self).into_iter().find(|(_, threshold)| *threshold != 0 && count < *threshold)
     }
 
-    /// The same where waiting is expected.
+    /// All thresholds multiplied by `scale`, for calls where waiting is expected.
     pub(crate) fn times(&self, scale: u32) -> Self {
         let [nudge, block, gate, halt] =
             [self.nudge, self.block, self.gate, self.halt].map(|threshold| threshold.saturating_mul(scale));
         Self { nudge, block, gate, halt, ..*self }
     }
 
-    /// The same where the user has ordered what adds up to so much.
+    /// All non-zero thresholds raised by `by`, because the user has ordered work that repeats that often.
     pub(crate) fn raised(&self, by: u32) -> Self {
         let raised = |threshold: u32| if threshold == 0 { 0 } else { threshold.saturating_add(by) };
         let [nudge, block, gate, halt] = [self.nudge, self.block, self.gate, self.halt].map(raised);
         Self { nudge, block, gate, halt, ..*self }
     }
 
-    /// The same for what is never more than advice, where there is advice.
+    /// Without the rungs above a nudge, for findings that are only ever advice; unchanged if there is no nudge.
     pub(crate) fn only_told(&self) -> Self {
         if self.nudge == 0 { *self } else { Self { block: 0, gate: 0, halt: 0, ..*self } }
     }
 
-    /// The next rung above a level.
+    /// The weakest configured rung above `level`.
     pub(crate) fn rung_above(&self, level: Level) -> Option<Level> {
         rungs(self).into_iter().find(|(rung, threshold)| *threshold != 0 && *rung > level).map(|(rung, _)| rung)
     }
 
-    /// The thresholds a preset makes of the balanced ones, kept apart and reachable.
+    /// Scales the balanced thresholds for a preset, keeping them distinct and within `reach`.
     pub(crate) fn preset(self, preset: Preset, reach: u32) -> Self {
         let scaled = |threshold: u32| match preset {
             Preset::Balanced => threshold,
@@ -85,7 +85,7 @@ impl Limits {
         for threshold in [&mut limits.nudge, &mut limits.block, &mut limits.gate, &mut limits.halt] {
             if *threshold != 0 {
                 let wanted = scaled(*threshold).max(floor);
-                // A rung that the window cannot hold falls away rather than never firing silently.
+                // Drop a rung that the window cannot hold, rather than keep one that silently never fires.
                 *threshold = if wanted <= reach {
                     wanted
                 } else if floor <= reach {
@@ -99,7 +99,7 @@ impl Limits {
         limits
     }
 
-    /// Applies a user's settings.
+    /// Applies the user's settings.
     pub(crate) fn overridden(mut self, config: &RuleConfig) -> Self {
         let set = |to: &mut u32, from: Option<u32>| *to = from.unwrap_or(*to);
         self.enabled = config.enabled.unwrap_or(self.enabled);
@@ -111,8 +111,8 @@ impl Limits {
         self
     }
 
-    /// Refuses thresholds that contradict each other, can never be reached or have no effect; `path` is where those of
-    /// the `user` stand.
+    /// Rejects thresholds that contradict each other, can never be reached or have no effect. `user` are the settings
+    /// that were given at `path`.
     pub(crate) fn validate(&self, rule: &Description, user: &RuleConfig, path: &str) -> Result<(), Error> {
         let fail =
             |name: &str, value: u32, message: String| Err(invalid(&format!("{path}.{name}"), &message).with(value));
@@ -143,7 +143,7 @@ impl Limits {
             if let Some((below, value)) = weaker
                 && threshold <= value
             {
-                // The one that was given is wrong, not the one that is there by default.
+                // Blame the threshold that the user gave, not the default.
                 return if user.rung(level).is_none() && user.rung(below).is_some() {
                     fail(below.name(), value, format!("must be below {} ({threshold})", level.name()))
                 } else {
@@ -198,7 +198,7 @@ mod tests {
         };
         assert_eq!(error(RuleConfig { block: Some(2), ..RuleConfig::default() }), "rules.cycle.block");
         assert_eq!(error(RuleConfig { nudge: Some(1), ..RuleConfig::default() }), "rules.cycle.nudge");
-        // The one that was given, not the one that is there by default; of two that were given the stronger one.
+        // The threshold that was given is blamed, not the default; if both were given, the stronger one.
         assert_eq!(error(RuleConfig { nudge: Some(500), ..RuleConfig::default() }), "rules.cycle.nudge");
         assert_eq!(error(RuleConfig { nudge: Some(7), block: Some(6), ..RuleConfig::default() }), "rules.cycle.block");
         assert_eq!(error(RuleConfig { window: Some(9999), ..RuleConfig::default() }), "rules.cycle.window");

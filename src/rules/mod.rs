@@ -1,8 +1,8 @@
-//! One loop, one rule: a file with the trait [`Rule`], or a row of a family that has it.
+//! One rule per kind of loop: either a file that implements [`Rule`], or a row of a family that implements it.
 //!
-//! A rule sees [`Fact`]s, keeps its own bounded state and answers with a [`Signal`] once its evidence reaches the
-//! lowest rung of its ladder. It knows no verdicts: `policy` turns signals into those. To add a
-//! rule, write its file and add one line to the [`registry!`] below.
+//! A rule sees [`Fact`]s, keeps its own bounded state, and raises a [`Signal`] once its evidence reaches the lowest
+//! rung of its ladder. Rules know nothing about verdicts; `policy` turns signals into verdicts. To add a rule, write
+//! its file and add one line to the [`registry!`] below.
 
 mod continuation_loop;
 mod counter;
@@ -77,21 +77,21 @@ use core::cell::{OnceCell, RefCell};
 use serde_json::Value;
 use smol_str::{SmolStr, SmolStrBuilder};
 
-/// Words of an argument that are looked at.
+/// Words read from each text argument of a call.
 const WORDS: usize = 64;
 
-/// Characters that the name of a task or a phase may have: it is kept and shown in full.
+/// Maximum length of the name of a task or a phase, in characters: names are kept and shown in full.
 pub(crate) const LONGEST_NAME: usize = 512;
 
-/// Characters of a task's name in messages, reports and status.
+/// Maximum length of a task's name in messages, reports and status, in characters.
 const TASK_NAME: usize = LONGEST_NAME;
 
-/// A task's name as it is shown.
+/// A task's name, made printable.
 pub(crate) fn task_name(task: &str) -> String {
     printable(task, TASK_NAME).into_owned()
 }
 
-/// Whether a rule counts what a part of a task does for the task.
+/// Whether what happens in a subtask counts towards its parent task for this rule.
 pub(crate) fn counts_for_parent(rule: &str) -> bool {
     const RULES: [&str; 8] = [
         "task-loop",
@@ -106,43 +106,44 @@ pub(crate) fn counts_for_parent(rule: &str) -> bool {
     RULES.contains(&rule)
 }
 
-/// Whether forgetting `which` forgets `task`. A reset or an answer that names no task is about the run as a whole: what
-/// a human has cleared must not block again at once.
+/// Whether forgetting `which` also forgets `task`. A reset or an acknowledgement that names no task (`which` = 0)
+/// applies to the whole run: what a human has cleared must not be blocked again at once.
 fn forgets(which: Key, task: Key) -> bool {
     which == 0 || which == task
 }
 
-/// What a rule judges.
+/// The input of a rule.
 #[derive(Debug)]
 pub(crate) enum Fact<'a> {
-    /// Any event at all, before it is looked at more closely: for rules about the run as a whole.
+    /// Any event, before it is examined: for rules about the run as a whole.
     Tick,
     /// A call that is about to run, and its payload.
     Call(&'a Call, &'a Payload<'a>),
-    /// A call and what came of it, and the result's payload.
+    /// A completed call with its outcome, and the payload of its result.
     Step(&'a Step, &'a ToolResult),
-    /// A thing that the host reports under a key of its own, as a call of that name: its tool rules do not see it.
+    /// A custom event, whose key is the host's own, treated as a call of that name. Tool rules do not see it.
     Custom(&'a Step),
-    /// The whole output of one iteration, its signature, how many tests it says fail, and its first line, shortened.
+    /// The full output of one iteration, its signature, the number of failing tests it reports, and its first non-empty
+    /// line, shortened.
     Output { text: &'a str, signature: &'a str, failing: Option<u32>, line: &'a str },
-    /// A call that is settled without having run, where it is known, and what the harness said of it: nothing where the
-    /// host answered in the tool's stead.
+    /// A call that was settled without running, if it is known, and the result that the harness gave for it; `None` if
+    /// the host itself made up the result.
     NotRun(Option<&'a Call>, Option<&'a ToolResult>),
-    /// A message of the user's own.
+    /// A message from the user.
     Heard(&'a Message),
-    /// Any other event that the host did not make itself.
+    /// Any other event that is not marked synthetic.
     Event(&'a Event),
-    /// Any event but a call or a result that the host did make itself: never evidence of what the agent does.
+    /// Any event marked synthetic (made by the host), except calls and results: never evidence of what the agent does.
     Synthetic(&'a Event),
 }
 
-/// What a call was made with.
+/// The payload of a call.
 #[derive(Debug)]
 pub(crate) struct Payload<'a> {
     pub(crate) call: &'a ToolCall,
-    /// What the tool's name tells.
+    /// What can be inferred from the tool's name.
     pub(crate) named: Named,
-    /// Another agent of the run that it names.
+    /// Another agent of this run that the arguments name.
     pub(crate) to: Option<Key>,
     goal: OnceCell<Option<Goal>>,
     words: OnceCell<Vec<u32>>,
@@ -153,8 +154,8 @@ impl<'a> Payload<'a> {
         Self { call, named, to, goal: OnceCell::new(), words: OnceCell::new() }
     }
 
-    /// The words of the texts among its arguments, as [`word_hashes`] tells them: what an answer repeats of them is no
-    /// news.
+    /// Hashes of the first words of each text argument, see [`word_hashes`]: words that an answer merely echoes are not
+    /// new.
     pub(crate) fn words(&self) -> &[u32] {
         self.words.get_or_init(|| {
             let mut words = Vec::with_capacity(WORDS);
@@ -165,7 +166,7 @@ impl<'a> Payload<'a> {
         })
     }
 
-    /// What the call asks for: read where a rule asks, and once.
+    /// What the call asks for, computed once, when a rule first asks.
     pub(crate) fn goal(&self) -> Option<&Goal> {
         self.goal.get_or_init(|| request_goal(self.call, &self.named)).as_ref()
     }
@@ -179,7 +180,7 @@ impl core::ops::Deref for Payload<'_> {
     }
 }
 
-/// Kinds of facts, so that a rule is only bothered with those that can tell it something.
+/// A set of kinds of facts: a rule is only shown the kinds it can use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Facts(u16);
 
@@ -189,17 +190,17 @@ impl Facts {
     pub(crate) const STEP: Self = Self(1 << 2);
     pub(crate) const OUTPUT: Self = Self(1 << 3);
     pub(crate) const NOT_RUN: Self = Self(1 << 4);
-    /// An event that is a message.
+    /// An event that is a message, but not one from the user.
     pub(crate) const MESSAGE: Self = Self(1 << 5);
-    /// An event that is a piece of streamed text.
+    /// An event that is a chunk of streamed text.
     pub(crate) const DELTA: Self = Self(1 << 6);
-    /// An event of the host's, not called synthetic.
+    /// A host event that is not marked synthetic.
     pub(crate) const HOST: Self = Self(1 << 7);
-    /// Any other event: what a workflow reports of itself.
+    /// Any other event: what a workflow reports about itself.
     pub(crate) const REPORT: Self = Self(1 << 8);
     pub(crate) const SYNTHETIC: Self = Self(1 << 9);
     pub(crate) const CUSTOM: Self = Self(1 << 10);
-    /// A message of the user's own.
+    /// A message from the user.
     pub(crate) const HEARD: Self = Self(1 << 11);
     pub(crate) const ALL: Self = Self((1 << 12) - 1);
 
@@ -207,7 +208,7 @@ impl Facts {
         Self(self.0 | other.0)
     }
 
-    /// Whether any kind is in both.
+    /// Whether the two sets have a kind in common.
     pub(crate) const fn meets(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
@@ -234,7 +235,7 @@ impl<'a> Fact<'a> {
         }
     }
 
-    /// The agent's own whole message, and the event it came in.
+    /// A complete message from the agent itself, and its event.
     pub(crate) fn spoken(&self) -> Option<(&'a Event, &'a Message)> {
         match self {
             Fact::Event(event) => match &event.body {
@@ -245,7 +246,7 @@ impl<'a> Fact<'a> {
         }
     }
 
-    /// Something that the host did, whether or not it called it synthetic.
+    /// A host event, whether or not it is marked synthetic.
     pub(crate) fn host(&self) -> Option<&'a Host> {
         match self {
             Fact::Event(event) | Fact::Synthetic(event) => match &event.body {
@@ -257,35 +258,36 @@ impl<'a> Fact<'a> {
     }
 }
 
-/// What a rule may ask of its surroundings.
+/// The context in which a rule judges a fact.
 #[derive(Debug)]
 pub(crate) struct Cx<'a> {
-    /// The thresholds in force for this rule and tool.
+    /// The thresholds in force for this rule and this tool.
     pub(crate) limits: &'a Limits,
-    /// The configuration, for what is no threshold.
+    /// The configuration, for settings other than thresholds.
     pub(crate) config: &'a Config,
-    /// Key of the event's task; 0 where it names none.
+    /// Key of the event's task; 0 if it names none.
     pub(crate) task: Key,
-    /// Key of the event's agent; 0 where it names none.
+    /// Key of the event's agent; 0 if it names none.
     pub(crate) agent: Key,
-    /// Key of the task that this task is a part of.
+    /// Key of the parent task, if the event names one.
     pub(crate) parent_task: Option<Key>,
-    /// The run, without its rules.
+    /// Figures of the run, without the rules' memory.
     pub(crate) run: RunView,
-    /// The run as a workflow; a turn, delivery or reading of progress is already counted in.
+    /// The run as a workflow; a turn, delivery or progress report at hand is already counted.
     pub(crate) flow: Flow<'a>,
-    /// The event as evidence, its key still to be set by the rule.
+    /// The event as evidence; the rule still has to set its key.
     pub(crate) here: Sighting,
-    /// The event as a possible onset.
+    /// The event as the possible onset of a loop.
     pub(crate) onset: Onset,
-    /// The detector's, for keys of what strangers write.
+    /// The detector's salt, for keys of untrusted text.
     pub(crate) salt: u64,
-    /// Digests that were shown lately.
+    /// Recently computed digests.
     pub(crate) digests: &'a RefCell<Digests>,
 }
 
 impl Cx<'_> {
-    /// A printable name for what repeats, which shows nothing of it: a word, and a part of its digest.
+    /// A printable name for a repeated thing that reveals none of its content: a word, the mark, and the first 8
+    /// characters of its digest.
     pub(crate) fn named(&self, what: &str, mark: char, key: Key) -> SmolStr {
         let digest = shown(self.digests, key);
         let mut name = SmolStrBuilder::new();
@@ -296,24 +298,24 @@ impl Cx<'_> {
     }
 }
 
-/// The figures of the run that rules need.
+/// The run's figures that rules need.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RunView {
     pub(crate) now: Option<i64>,
     pub(crate) started: Option<i64>,
     pub(crate) iterations: u32,
-    /// New mutations of the task, and of the agent at hand.
+    /// New mutations of the task at hand, by all agents and by the current one.
     pub(crate) new_mutations: u64,
     pub(crate) own_mutations: u64,
     pub(crate) steps: u64,
-    /// No other agent has a part in the task at hand.
+    /// Whether only one agent has worked on the task at hand.
     pub(crate) alone: bool,
-    /// Whose calls all those before were, where they were one agent's.
+    /// If all earlier calls were a single agent's: that agent.
     pub(crate) first: Option<Key>,
 }
 
 impl RunView {
-    /// What the run has used of its budgets, and nothing else.
+    /// What the run has used of its budgets; all other fields are default.
     pub(crate) fn spent(run: &Run) -> Self {
         Self { now: run.now, started: run.started, iterations: run.iterations.count(), ..Self::default() }
     }
@@ -334,52 +336,53 @@ impl RunView {
 /// A rule's evidence, at or above the lowest rung of its ladder.
 #[derive(Clone, Debug)]
 pub(crate) struct Signal {
-    /// The rule's case.
+    /// Which of the rule's cases this is.
     pub(crate) kind: &'static str,
-    /// What repeats: the ladder remembers what was said about it.
+    /// Key of what repeats; the ladder remembers under it what was already reported.
     pub(crate) identity: Key,
-    /// The evidence, in the rule's own unit.
+    /// Amount of evidence, in the rule's own unit.
     pub(crate) count: u32,
-    /// Thresholds are multiplied by this: 3 where waiting is expected, else 1.
+    /// Factor on all thresholds: 3 where waiting is expected, otherwise 1.
     pub(crate) scale: u32,
     pub(crate) period: Option<u32>,
     pub(crate) onset: Onset,
-    /// The latest events of the loop, oldest first.
+    /// The loop's most recent events, oldest first.
     pub(crate) sightings: Vec<Sighting>,
-    /// Per mille.
+    /// In per mille.
     pub(crate) confidence: u16,
-    /// What repeats, printable.
+    /// Printable name of what repeats.
     pub(crate) signature: SmolStr,
     /// One sentence for a log or a person.
     pub(crate) message: String,
     pub(crate) advice: Advice,
-    /// The level the rule asks for, where its limits do not decide; its threshold is then `count`.
+    /// The level the rule asks for, if its limits do not decide; the threshold is then `count`, unless
+    /// `extra.threshold` is set.
     pub(crate) ask: Option<Level>,
     pub(crate) extra: Extra,
 }
 
-/// What some rules have to say beyond a finding.
+/// Optional parts of a signal, which most rules leave at their defaults.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Extra {
-    /// The recommendation holds even where there is no finding, or one that is only for logs.
+    /// The recommendation applies even without a finding, or with one that is only for logs.
     pub(crate) recommend: bool,
-    /// The threshold, where the rule asks for a level itself.
+    /// The threshold to report when the rule asks for a level itself.
     pub(crate) threshold: Option<u32>,
-    /// The metrics have counted this loop already.
+    /// The metrics have already counted this loop.
     pub(crate) counted: bool,
-    /// What few rules have: a signal is moved often.
+    /// Rarely used parts, boxed because signals are moved often.
     pub(crate) more: Option<Box<More>>,
-    /// Characters of the stream that began at the onset before it starts to repeat.
+    /// Characters from the start of the stream at the onset to where it starts to repeat.
     pub(crate) onset_offset: Option<u64>,
-    /// What one more call of the loop adds to the count, or one more lap of its period; only of a rule that knows its
-    /// loop by the call alone, before it runs.
+    /// How much one more call of the loop, or one more lap of its period, adds to the count. Only set by rules that
+    /// recognise the loop from the call alone, before it runs.
     pub(crate) each: Option<u32>,
-    /// The level the rule asks for is the most, in a relapse as well.
+    /// The requested level is the maximum, even in a relapse.
     pub(crate) only_told: bool,
 }
 
 impl Extra {
-    /// What few rules have.
+    /// The rarely used parts, or their defaults.
     pub(crate) fn more(&self) -> &More {
         const NOTHING: &More = &More {
             question: None,
@@ -393,20 +396,20 @@ impl Extra {
     }
 }
 
-/// What is for others than the agent, and needs a text or a list.
+/// The parts of a signal that address somebody other than the agent and need a text or a list.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct More {
-    /// An outside judge is asked, with this summary. With `ask: Some(Level::Continue)` that is all the signal says.
+    /// A summary to ask an outside judge about. With `ask: Some(Level::Continue)` the signal consists of nothing else.
     pub(crate) question: Option<String>,
-    /// What an orchestrator should put into its context.
+    /// What an orchestrator should add to its context.
     pub(crate) recovery: Option<Recovery>,
-    /// The label a gate carries.
+    /// The label of a gate.
     pub(crate) label: Option<String>,
-    /// What the host or a human can do, instead of the policy's own list.
+    /// What the host or a human can do, replacing the policy's own list.
     pub(crate) actions: Vec<String>,
-    /// Telemetry.
+    /// Telemetry records.
     pub(crate) records: Vec<Record>,
-    /// Why it counts, in a judge's words where one was asked.
+    /// Why this counts as a loop, in the judge's words if one was asked.
     pub(crate) reasoning: Option<String>,
 }
 
@@ -416,7 +419,7 @@ impl From<More> for Extra {
     }
 }
 
-/// What a rule says of a loop, in its own words.
+/// The rule-specific parts of a signal.
 pub(crate) struct Told {
     pub(crate) kind: &'static str,
     pub(crate) identity: Key,
@@ -430,7 +433,7 @@ pub(crate) struct Told {
 }
 
 impl Told {
-    /// That as a signal, with nothing more to say. Once in the program, for it is large.
+    /// Builds the signal, with defaults for everything else. Never inlined: the code is large.
     #[inline(never)]
     pub(crate) fn signal(self, onset: Onset, sightings: Vec<Sighting>) -> Signal {
         let Self { kind, identity, count, confidence, signature, message, instead, recommendation, halt_reason } = self;
@@ -453,13 +456,14 @@ impl Told {
 }
 
 impl Signal {
-    /// The same, with what repeated and what came of it told in other words than the message.
+    /// Sets a description of what repeated, and with what result, that differs from the message.
     pub(crate) fn what(mut self, what: impl Into<Cow<'static, str>>) -> Self {
         self.advice.what = Some(what.into());
         self
     }
 
-    /// Adds that calls of the loop were refused `before`, and with this one made `again` although they were.
+    /// Records that calls of the loop were refused `before`, and `again` counting this one, which was made despite a
+    /// refusal. `each` is what one lap adds to the count.
     pub(crate) fn insist(&mut self, before: u32, again: u32, each: u32) {
         if before == 0 {
             return;
@@ -472,30 +476,30 @@ impl Signal {
     }
 }
 
-/// Failures on one target from which it is no search through many.
+/// Failures on one target from which this no longer counts as a search through many targets.
 const ON_ONE: usize = 3;
 
-/// Whether all of these are on targets, and hardly any on one of them again: a search, or a batch. One that is `None`
-/// is neither, and a target of 0 none.
+/// Whether all of these have a target, and none occurs [`ON_ONE`] times or more: a search, or a batch. `None` and the
+/// target 0 (no target) never qualify.
 pub(crate) fn elsewhere(targets: impl Iterator<Item = Option<u32>> + Clone) -> bool {
     targets.clone().all(|own| {
         own.is_some_and(|own| own != 0 && targets.clone().filter(|other| *other == Some(own)).count() < ON_ONE)
     })
 }
 
-/// How many, as evidence is counted.
+/// Converts a length to an evidence count, saturating.
 pub(crate) fn many(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-/// A signal of a loop that is known by its next call before that runs: what one more adds. Where it is advice, that
-/// call is not refused.
+/// A signal for a loop that is recognised from its next call before that call runs; `each` is what one more call or lap
+/// adds. If it is advice only (`told`), the call is not refused.
 pub(crate) fn foreseen(mut signal: Signal, each: u32, told: bool, cx: &Cx<'_>) -> Signal {
     signal.extra.each = Some(each);
     if told { only_told(signal, cx) } else { signal }
 }
 
-/// A signal that is advice, however much evidence there is.
+/// Caps a signal at a nudge, however much evidence there is.
 pub(crate) fn only_told(mut signal: Signal, cx: &Cx<'_>) -> Signal {
     if cx.limits.nudge != 0 && signal.count >= cx.limits.nudge.saturating_mul(signal.scale) {
         signal.ask = Some(Level::Nudge);
@@ -509,7 +513,7 @@ pub(crate) fn only_told(mut signal: Signal, cx: &Cx<'_>) -> Signal {
 /// What to tell the agent and the host.
 #[derive(Clone, Debug)]
 pub(crate) struct Advice {
-    /// What repeated and what came of it each time: factual, one or two sentences. Where there is nothing, the message.
+    /// What repeated and with what result: factual, one or two sentences. `None` stands for the message.
     pub(crate) what: Option<Cow<'static, str>>,
     /// One concrete alternative.
     pub(crate) instead: &'static str,
@@ -517,178 +521,180 @@ pub(crate) struct Advice {
     pub(crate) halt_reason: HaltReason,
 }
 
-/// One kind of loop.
+/// A rule, which detects one kind of loop.
 pub(crate) trait Rule: Sized {
     /// Stable id, kebab-case.
     const ID: &'static str;
     /// One sentence for the table of rules.
     const ABOUT: &'static str;
-    /// What `count` counts.
+    /// The unit of `count`.
     const UNIT: &'static str;
-    /// The balanced thresholds and window.
+    /// Thresholds and window of the balanced preset.
     const LIMITS: Limits;
-    /// Largest window the rule can keep; 0 where it has none.
+    /// Maximum window the rule supports; 0 if it has none.
     const MAX_WINDOW: u32 = 0;
-    /// Whether the evidence outlives a human's message and a completed task.
+    /// Whether the evidence survives a human's message and the completion of a task.
     const OUTLIVES_EVIDENCE: bool = false;
-    /// Whether its evidence is kept apart for each task that events name, as that of calls, texts and streams is. The
-    /// others keep tasks apart themselves, or are about the run.
+    /// Whether evidence is kept per task (per lane), as for calls, texts and streams. Other rules keep tasks apart
+    /// themselves, or are about the run.
     const IN_LANE: bool = !Self::OUTLIVES_EVIDENCE;
-    /// The facts that change the rule's mind or memory; it is not shown others.
+    /// Kinds of facts that can change the rule's answer or memory; it is not shown any others.
     const SEES: Facts = Facts::ALL;
 
-    /// All that it says of a call that is about to run is in [`Self::ahead`], and nothing that the call changes is
-    /// looked at there: that is in [`Self::called`]. Then a `check` needs no copy of its memory.
+    /// Whether everything the rule says about a call that is about to run comes from [`Self::ahead`], which reads
+    /// nothing that the call itself changes (that is done in [`Self::called`]). A `check` then needs no copy of the
+    /// rule's memory.
     const LOOKS_AHEAD: bool = false;
 
-    /// The budget that is the rule's halt threshold.
+    /// The budget that serves as the rule's halt threshold.
     const BUDGET: Option<Budget> = None;
-    /// What it limits is what the run has spent, whoever spent it.
+    /// Whether the limit applies to the whole run, whoever used it up.
     const OF_RUN: bool = false;
-    /// What it says is of texts alone, whatever calls tell it: no tool has thresholds of its own for it.
+    /// Whether findings are about texts alone, even if the rule sees calls: tools then have no thresholds of their own
+    /// for it.
     const OF_TEXT: bool = false;
-    /// What a person can answer to its report, as title and effect, where a document says so; otherwise the report
-    /// makes it of what the finding recommends.
+    /// Possible answers of a person to its escalation report, as (title, effect), where a document prescribes them;
+    /// otherwise the report derives them from the finding's recommendation.
     const ANSWERS: &'static [(&'static str, &'static str)] = &[];
-    /// The counter of events that the rule refused, beside its own.
+    /// An additional metrics counter for events that the rule refused.
     const REFUSED: Option<fn(&mut Metrics) -> &mut u64> = None;
 
-    /// The rule's memory of a run, bounded.
+    /// The rule's bounded memory of a run.
     type State: Clone + core::fmt::Debug + Default + Codec;
 
-    /// The most evidence the rule can ever hold with a window; thresholds above it are unreachable. 0 where
-    /// they are set elsewhere: in a section of the configuration, under `budgets`, by each counter.
+    /// Maximum evidence the rule can hold with this window; higher thresholds are unreachable. 0 if thresholds are set
+    /// elsewhere: in a section of the configuration, under `budgets`, or per counter.
     fn reach(_window: u32) -> u32 {
         let configured = matches!(Self::LIMITS, Limits { nudge: 0, block: 0, gate: 0, halt: 0, .. });
         if configured && Self::BUDGET.is_none() { 0 } else { u32::MAX }
     }
 
-    /// Takes any event at all in, for rules that see [`Facts::TICK`], and tells whether there may be something to be
-    /// said of it: only then they are shown it.
+    /// Takes in any event, for rules that see [`Facts::TICK`], and returns whether the rule may have something to
+    /// report; only then is it shown [`Fact::Tick`].
     fn tick(_state: &mut Self::State, _run: &RunView, _limits: &Limits) -> bool {
         true
     }
 
-    /// Whether a fact may be anything to it as it stands, told by a glance: most calls and steps are nothing to most
-    /// rules, and asking [`Self::observe`] costs more. A rule that [`Self::LOOKS_AHEAD`] heeds every call.
+    /// A cheap check whether a fact may concern the rule in its current state: most calls and steps concern few rules,
+    /// and [`Self::observe`] costs more. Rules with [`Self::LOOKS_AHEAD`] must return true for every call.
     fn heeds(_state: &Self::State, _fact: &Fact<'_>, _cx: &Cx<'_>) -> bool {
         true
     }
 
-    /// Takes a fact in and answers with the evidence it adds up to.
+    /// Takes in a fact and returns a signal if the evidence suffices.
     fn observe(state: &mut Self::State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal>;
 
-    /// The evidence that a call adds up to which is about to run, for rules that [`Self::LOOKS_AHEAD`].
+    /// The signal for a call that is about to run, for rules with [`Self::LOOKS_AHEAD`].
     fn ahead(_state: &Self::State, _call: &Call, _cx: &Cx<'_>) -> Option<Signal> {
         None
     }
 
-    /// Notes a call that is about to run, for rules that [`Self::LOOKS_AHEAD`].
+    /// Notes a call that is about to run, for rules with [`Self::LOOKS_AHEAD`].
     fn called(_state: &mut Self::State, _call: &Call, _payload: &Payload<'_>) {}
 
-    /// Drops what it keeps of tasks that are `gone`, where it keeps tasks apart itself.
+    /// Drops what is kept about tasks for which `gone` is true, if the rule keeps tasks apart itself.
     fn drop_tasks(_state: &mut Self::State, _gone: &dyn Fn(Key) -> bool) {}
 
-    /// Forgets what is kept about one task, which is done or in a human's hands; 0 is the task without a name, or none
-    /// in particular.
+    /// Forgets what is kept about one task, because it is completed or handed to a human; 0 means no particular task
+    /// and forgets all of them.
     fn forget_task(state: &mut Self::State, task: Key) {
         Self::drop_tasks(state, &|own| forgets(task, own));
     }
 
-    /// Drops one task to make room.
+    /// Drops exactly one task, to make room.
     fn drop_task(state: &mut Self::State, task: Key) {
         Self::drop_tasks(state, &|own| own == task);
     }
 
-    /// Bytes that it takes at most of what is kept per task, where that is bounded for all rules together.
+    /// Upper bound on the bytes of per-task data, for rules that share the common bound.
     fn weight(_state: &Self::State) -> usize {
         0
     }
 
-    /// Drops the older half of what it keeps about the parts of tasks; says how many those were.
+    /// Drops the older half of what is kept about the parts of tasks; returns how many parts were dropped.
     fn shed(_state: &mut Self::State) -> u64 {
         0
     }
 
-    /// Parts of tasks that were dropped at their caps since this was last asked.
+    /// Number of parts of tasks dropped at a cap since the last call.
     fn take_lost(_state: &mut Self::State) -> u64 {
         0
     }
 
-    /// The most evidence held now, by a rule that keeps it in lanes or of the run. It says this, or [`Self::outlook`].
+    /// The most evidence held now, for rules that keep it per lane or for the run. Implement this or [`Self::outlook`].
     fn standing(_state: &Self::State) -> u32 {
         0
     }
 
-    /// The most evidence held about a scope, lanes apart. What a rule does not keep by task or agent is the run's and
-    /// nobody else's.
+    /// The most evidence held about a scope, not counting lanes. By default, evidence that is not kept by task or agent
+    /// belongs to the run only.
     fn standing_of(state: &Self::State, whose: &Whose, _flow: &Flow<'_>) -> u32 {
         if !Self::IN_LANE && *whose == Whose::default() { standing::<Self>(state) } else { 0 }
     }
 
-    /// Where it stands in a lane, for rules whose thresholds are not the same for all that they look at.
+    /// Where the rule stands in a lane; override it if thresholds are not the same for everything it looks at.
     fn outlook(state: &Self::State, view: &View<'_>) -> Outlook {
         view.of(standing::<Self>(state))
     }
 
-    /// Where it stands with a scope, lanes apart.
+    /// Where the rule stands in a scope, not counting lanes.
     fn outlook_of(state: &Self::State, whose: &Whose, flow: &Flow<'_>, view: &View<'_>) -> Outlook {
         view.of(Self::standing_of(state, whose, flow))
     }
 
-    /// Whether a restored state is within its caps. A rule that keeps no more than a number has none.
+    /// Whether a restored state is within its caps. The default only accepts states of at most four bytes.
     fn fits(_state: &Self::State) -> bool {
         const { assert!(size_of::<Self::State>() <= size_of::<u32>(), "a memory with room for more has caps") };
         true
     }
 
-    /// The latest occurrences in words, where the rule keeps them, of one task and agent: lines for a report.
+    /// The latest occurrences for one task and agent as lines for a report, if the rule keeps them.
     fn story(_state: &Self::State, _whose: &Whose) -> Vec<String> {
         Vec::new()
     }
 }
 
-/// A field of the configuration's `budgets`; 0 for no budget.
+/// A field of the configuration's `budgets`; its value is 0 for no budget.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Budget {
     pub(crate) field: &'static str,
     pub(crate) of: fn(&Budgets) -> u64,
 }
 
-/// A rule's constants, for settings, documentation and errors.
+/// A rule's constants, for settings, documentation and error messages.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Description {
     pub(crate) id: &'static str,
     pub(crate) unit: &'static str,
     pub(crate) limits: Limits,
     pub(crate) max_window: u32,
-    /// Its evidence is a task's, whoever works on it; that of the others is an agent's.
+    /// Evidence belongs to a task, whoever works on it; otherwise it belongs to an agent.
     pub(crate) outlives: bool,
-    /// It knows one task at a time.
+    /// Evidence is kept per lane, that is, for one task at a time.
     pub(crate) in_lane: bool,
     pub(crate) reach: fn(u32) -> u32,
     pub(crate) budget: Option<Budget>,
-    /// What it limits is the run's, not a task's or an agent's.
+    /// The limit applies to the whole run, not to a task or an agent.
     pub(crate) of_run: bool,
     pub(crate) answers: &'static [(&'static str, &'static str)],
     pub(crate) refused: Option<fn(&mut Metrics) -> &mut u64>,
-    /// Whether it looks at calls or their outcomes.
+    /// Whether the rule looks at calls or their outcomes.
     pub(crate) of_calls: bool,
-    /// What it says is of texts alone.
+    /// Whether findings are about texts alone.
     pub(crate) of_text: bool,
 }
 
 impl Description {
-    /// Whether settings of a tool can change what it says.
+    /// Whether a tool's own settings can change what the rule reports.
     pub(crate) const fn per_tool(&self) -> bool {
         self.of_calls && !self.of_text
     }
 }
 
-/// A signal and the rule it came from, as an index into [`RULES`].
+/// A signal, and the index of its rule in [`RULES`].
 pub(crate) type Raised = (usize, Signal);
 
-/// Once in the program for each rule, however many kinds of facts it is asked about.
+/// Never inlined: one copy per rule, however many kinds of facts call it.
 #[inline(never)]
 fn ask<R: Rule>(state: &mut R::State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
     match fact {
@@ -700,8 +706,7 @@ fn ask<R: Rule>(state: &mut R::State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Si
     }
 }
 
-/// Once in the program: a signal is large, and there are many places where one may be raised. It is moved out of where
-/// it was made only here.
+/// Never inlined: a signal is large and raised in many places; this is the only place where it is moved.
 #[inline(never)]
 fn raise(raised: &mut Vec<Raised>, index: usize, signal: Option<Signal>) {
     raised.extend(signal.map(|signal| (index, signal)));
@@ -712,10 +717,10 @@ fn standing<R: Rule>(state: &R::State) -> u32 {
     R::standing(state)
 }
 
-/// Where every rule stands.
+/// The outlook of every rule.
 pub(crate) type Outlooks = [Outlook; RULES.len()];
 
-/// Forgets everything: once for each kind of memory, however many occasions there are.
+/// Resets a value to its default. Never inlined: one copy per type, however many callers.
 #[inline(never)]
 fn empty<T: Default>(state: &mut T) {
     *state = T::default();
@@ -740,7 +745,8 @@ macro_rules! registry {
             of_text: <$rule>::OF_TEXT,
         }),*];
 
-        /// What each of them sees, in a sentence: apart, so that a module that only judges is without these texts.
+        /// The `ABOUT` sentence of each rule, apart from [`RULES`] so that a module that only judges does not contain
+        /// these texts.
         pub(crate) const ABOUT: &[&str] = &[$(<$rule>::ABOUT),*];
 
         /// Every rule's memory of a run.
@@ -772,10 +778,10 @@ macro_rules! registry {
         }
 
         impl States {
-            /// Shows a fact to every enabled rule that wants it and collects what they raise. `cx` is the fact's
-            /// surroundings with any limits. Which rules want a kind of fact is known when this is compiled. Where the
-            /// lane at hand is another task's (`apart`), the rules that keep evidence in it are not shown the fact.
-            /// `before` is what this is a copy of [for a call](Self::before_call).
+            /// Shows a fact to every enabled rule that wants it and collects the signals. `cx.limits` is overwritten
+            /// for each rule. Which rules want which kind of fact is known at compile time. If the current lane belongs
+            /// to another task (`apart`), rules that keep their evidence per lane are not shown the fact. `before` is
+            /// set if `self` is a copy made [for a call](Self::before_call): the states it was copied from.
             pub(crate) fn observe<'a>(
                 &mut self,
                 before: Option<&Self>,
@@ -790,12 +796,12 @@ macro_rules! registry {
                     Facts::CALL => self.show::<{ Facts::CALL.0 }>(before, fact, limits, cx, apart, raised),
                     Facts::STEP => self.show::<{ Facts::STEP.0 }>(None, fact, limits, cx, apart, raised),
                     Facts::DELTA => self.show::<{ Facts::DELTA.0 }>(None, fact, limits, cx, apart, raised),
-                    // What is rare shares the code that asks every rule.
+                    // Rare kinds share the code that asks every rule.
                     _ => self.show::<{ Facts::ALL.0 }>(None, fact, limits, cx, apart, raised),
                 }
             }
 
-            /// The same for facts of the kinds `KINDS`.
+            /// Implements [`Self::observe`] for facts of the kinds `KINDS`.
             fn show<'a, const KINDS: u16>(
                 &mut self,
                 before: Option<&Self>,
@@ -806,7 +812,7 @@ macro_rules! registry {
                 raised: &mut Vec<Raised>,
             ) {
                 let kind = fact.kind();
-                // What most events are: such a one is of the lane at hand, and rules are spared it.
+                // The most frequent kinds; these always belong to the current lane, and `heeds` filters them.
                 let ordinary = KINDS & Facts::CALL.and(Facts::STEP).and(Facts::DELTA).0 == KINDS;
                 let apart = apart && !ordinary;
                 let mut limits = limits.iter().enumerate();
@@ -840,7 +846,7 @@ macro_rules! registry {
                 )*
             }
 
-            /// Takes any event at all in, and tells whether it has to be shown.
+            /// Takes in any event; returns whether [`Fact::Tick`] has to be shown.
             pub(crate) fn tick(&mut self, limits: &[Limits; RULES.len()], run: &RunView) -> bool {
                 let (mut limits, mut says) = (limits.iter(), false);
                 $(
@@ -855,13 +861,14 @@ macro_rules! registry {
                 says
             }
 
-            /// A copy to judge a call on: a rule that sees none has nothing to compare one with, and one that looks
-            /// ahead is asked about its own memory.
+            /// A copy on which a call can be judged. Rules that see neither ticks nor calls are left out, as are rules
+            /// that look ahead, which are asked about their original memory instead.
             pub(crate) fn before_call(&self) -> Self {
                 self.copied(false)
             }
 
-            /// Once in the program, as what follows: a copy of the `whole`, or of what a call is judged on.
+            /// Copies everything (`whole`), or only what is needed to judge a call. Never inlined, like the functions
+            /// below.
             #[inline(never)]
             fn copied(&self, whole: bool) -> Self {
                 let kinds = Facts::TICK.and(Facts::CALL);
@@ -874,27 +881,27 @@ macro_rules! registry {
                 }
             }
 
-            /// Drops the evidence of every rule whose evidence a human's message ends.
+            /// Drops the evidence of all rules whose evidence does not survive a human's message.
             pub(crate) fn forget(&mut self) {
                 $(if !<$rule>::OUTLIVES_EVIDENCE { empty(&mut self.$name); })*
             }
 
-            /// Drops all that the rules know of one task's calls, texts and streams.
+            /// Drops everything that rules keep in the current lane.
             pub(crate) fn forget_lane(&mut self) {
                 $(if <$rule>::IN_LANE { empty(&mut self.$name); })*
             }
 
-            /// Exchanges that with another task's.
+            /// Swaps the current lane's evidence with another lane's.
             pub(crate) fn swap_lane(&mut self, other: &mut Self) {
                 $(if <$rule>::IN_LANE { core::mem::swap(&mut self.$name, &mut other.$name); })*
             }
 
-            /// Bytes of that.
+            /// Encodes the current lane's evidence.
             pub(crate) fn put_lane(&self, to: &mut Vec<u8>) {
                 self.put_of(false, to);
             }
 
-            /// That and nothing else.
+            /// Decodes what [`Self::put_lane`] wrote; all other rules get their default state.
             pub(crate) fn take_lane(from: &mut Reader<'_>) -> Self {
                 Self::take_of(false, from)
             }
@@ -909,7 +916,7 @@ macro_rules! registry {
                 Self { $($name: if whole || <$rule>::IN_LANE { Codec::take(from) } else { Default::default() }),* }
             }
 
-            /// Where each rule stands in a lane: of the view, the limits are the rules' own.
+            /// The outlook of each rule in a lane; each rule's own limits replace those of `view`.
             pub(crate) fn lane_outlooks(&self, limits: &[Limits; RULES.len()], view: View<'_>) -> Outlooks {
                 let mut limits = limits.iter();
                 [$({
@@ -918,7 +925,7 @@ macro_rules! registry {
                 }),*]
             }
 
-            /// Drops what the work before a step forward is evidence for.
+            /// Drops evidence that a step forward of the work invalidates.
             pub(crate) fn advance(&mut self) {
                 empty(&mut self.repeated_call);
                 empty(&mut self.cycle);
@@ -930,33 +937,33 @@ macro_rules! registry {
                 empty(&mut self.stagnation);
             }
 
-            /// Drops what every rule keeps about one task.
+            /// Forgets what every rule keeps about one task; see [`Rule::forget_task`].
             pub(crate) fn forget_task(&mut self, task: Key) {
                 $(<$rule>::forget_task(&mut self.$name, task);)*
             }
 
-            /// Drops all that is kept about one task and nothing else.
+            /// Drops exactly one task from every rule.
             pub(crate) fn drop_task(&mut self, task: Key) {
                 $(<$rule>::drop_task(&mut self.$name, task);)*
             }
 
-            /// Bytes that the rules about tasks keep at most of what they keep per task.
+            /// Upper bound on the bytes that all rules keep per task.
             pub(crate) fn weight(&self) -> usize {
                 0 $(+ <$rule>::weight(&self.$name))*
             }
 
-            /// Drops the older half of what is kept about the parts of tasks; says how many those were.
+            /// Drops the older half of what is kept about the parts of tasks; returns how many parts were dropped.
             pub(crate) fn shed(&mut self) -> u64 {
                 0 $(+ <$rule>::shed(&mut self.$name))*
             }
 
-            /// Parts of tasks that were dropped at their caps since this was last asked.
+            /// Number of parts of tasks dropped at a cap since the last call.
             pub(crate) fn take_lost(&mut self) -> u64 {
-                // Of a snapshot that somebody else has written they may be as large as numbers are.
+                // In a snapshot from an untrusted source these can be arbitrarily large.
                 0_u64 $(.saturating_add(<$rule>::take_lost(&mut self.$name)))*
             }
 
-            /// Where each rule stands with a scope, lanes apart.
+            /// The outlook of each rule in a scope, not counting lanes.
             pub(crate) fn outlooks(
                 &self,
                 whose: &Whose,
@@ -971,7 +978,7 @@ macro_rules! registry {
                 }),*]
             }
 
-            /// A rule's latest occurrences in words, of one task and agent.
+            /// A rule's latest occurrences for one task and agent, as lines of text.
             pub(crate) fn story(&self, rule: &str, whose: &Whose) -> Vec<String> {
                 $(if rule == <$rule>::ID { return <$rule>::story(&self.$name, whose); })*
                 Vec::new()
@@ -1039,14 +1046,14 @@ registry! {
 }
 
 impl States {
-    /// Visits and the latest phases per task.
+    /// Visits and the latest phases, per task.
     pub(crate) fn phases(&self) -> BTreeMap<String, PhaseStanding> {
         let mut standings = self.phase_visits.status();
         self.phase_cycle.add_walks(&mut standings);
         standings
     }
 
-    /// What [`Self::weight`] estimates.
+    /// The actual bytes that [`Self::weight`] estimates.
     #[cfg(test)]
     pub(crate) fn task_bytes(&self) -> usize {
         let mut bytes = Vec::new();
@@ -1067,7 +1074,7 @@ pub fn rules() -> Vec<RuleInfo> {
     RULES.iter().zip(ABOUT).map(|(rule, about)| info(rule, about, &rule.limits)).collect()
 }
 
-/// Every enabled rule with thresholds in force.
+/// Every enabled rule, with the thresholds in force.
 pub(crate) fn in_force(limits: &[Limits; RULES.len()]) -> Vec<RuleInfo> {
     let rules = RULES.iter().zip(ABOUT).zip(limits).filter(|(_, limits)| limits.enabled);
     rules.map(|((rule, about), limits)| info(rule, about, limits)).collect()
@@ -1079,7 +1086,7 @@ fn info(rule: &Description, about: &'static str, limits: &Limits) -> RuleInfo {
     RuleInfo { id: rule.id, about, unit: rule.unit, nudge, block, gate, halt, window, most }
 }
 
-/// The rule of that id.
+/// The rule with that id.
 pub(crate) fn description(id: &str) -> Option<&'static Description> {
     RULES.iter().find(|rule| rule.id == id)
 }

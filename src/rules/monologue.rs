@@ -1,14 +1,14 @@
-//! Catches: an agent that says the same again and again: without any result in between, or the same long text around
-//! its work.
-//! Must not catch: short remarks around work ("Let me look."), answers that differ in more than a counter, an agent
-//! that hands out work in the same words while the others have news, "Waiting." after each piece of news that the host
-//! tells, the same answer to a heartbeat every few minutes, one remark on page after page of something long.
-//! Idea: a text that comes again although nothing came in between cannot have been an answer to anything new.
+//! Catches: an agent that says the same thing again and again, either without any result in between, or as the same
+//! long text around its work.
+//! Must not catch: short remarks around work ("Let me look."); answers that differ in more than a counter; an agent
+//! that hands out work in the same words while the others report news; "Waiting." after each piece of news from the
+//! host; the same answer to a heartbeat every few minutes; one remark on page after page of something long.
+//! Idea: a text that is repeated although nothing happened in between cannot have been an answer to anything new.
 //!
-//! Without a result or another agent's news between, every time counts. With work between only long texts count,
-//! however far apart they are: the fourth time, after it was told, is refused; the sixth where the work between has
-//! brought something new at least every other time. Beside looks of which each shows something new every other time
-//! counts, and none is refused.
+//! Without a result or another agent's news in between, every occurrence counts. With work in between, only long texts
+//! count, however far apart: the third time is nudged and the fourth blocked, or the sixth if the work brought
+//! something new at least every other time. If the work consists of looks that each show something new, every other
+//! occurrence counts, and none is blocked.
 
 use crate::codec::codec;
 use crate::model::{Channel, HaltReason, Recommendation};
@@ -19,13 +19,13 @@ use crate::state::{Latest, Onset, Ring, Sighting, agent_of};
 use crate::text::{Key, combine, said};
 use alloc::{boxed::Box, format};
 
-/// Texts remembered at once, over all agents; the one not heard for longest goes.
+/// Texts remembered over all agents; the one not heard for longest is dropped.
 const TEXTS: usize = 16;
-/// Times with work between, and what they count.
+/// Occurrences with work in between, and the evidence they are worth.
 const AROUND_WORK: [(u32, u32); 3] = [(8, 9), (4, 5), (3, 3)];
-/// Times from which a refrain is refused although the work between gets on.
+/// Number of occurrences from which a refrain is blocked although the work makes progress.
 const REFRAIN: u32 = 6;
-/// Long texts remembered beyond those, by their first time and how often they came.
+/// Long texts remembered beyond [`TEXTS`], by their onset and counts only.
 const OLDER: usize = 48;
 
 pub(crate) struct Monologue;
@@ -38,7 +38,7 @@ pub(crate) struct State {
 }
 codec!(struct State { texts, heard, older });
 
-/// A long text that was not heard for a while.
+/// A long text that has not been heard for a while.
 #[derive(Clone, Copy, Debug)]
 struct Older {
     agent: Key,
@@ -50,7 +50,7 @@ struct Older {
 codec!(struct Older { agent, key, times, busy, onset });
 
 impl State {
-    /// What is known of a text; it is taken out.
+    /// Takes out what is known of a text.
     fn take(&mut self, key: Key) -> Option<Text> {
         if let Some(text) = self.texts.take(|text| text.key == key) {
             return Some(text);
@@ -74,16 +74,17 @@ struct Text {
     agent: Key,
     key: Key,
     long: bool,
-    /// Times in all, those before which work brought something new, and whether it has since the latest.
+    /// All occurrences; those after work that brought something new; and whether there was such work since the latest.
     times: u32,
     busy: u32,
     fresh: bool,
-    /// Results since the latest time, and whether there was one each time, with something new.
+    /// Results since the latest occurrence; and whether every result so far was a look that showed something new, with
+    /// at least one between any two occurrences.
     results: u32,
     looks: bool,
-    /// Times since the latest result.
+    /// Occurrences since the latest result.
     idle: u32,
-    /// The first time, and the first since the latest result.
+    /// Onset of the first occurrence, and of the first since the latest result.
     onset: Onset,
     idle_onset: Onset,
     sightings: Latest,
@@ -91,7 +92,7 @@ struct Text {
 codec!(struct Text { agent, key, long, times, busy, fresh, results, looks, idle, onset, idle_onset, sightings });
 
 impl Text {
-    /// What is said for the first time.
+    /// A text that is said for the first time.
     fn new(agent: Key, key: Key, long: bool, onset: Onset) -> Self {
         Self {
             agent,
@@ -147,9 +148,9 @@ impl Text {
         Some(if self.is_refrain() { only_told(signal, cx) } else { signal })
     }
 
-    /// What the times with work between count.
+    /// The evidence of the occurrences with work in between.
     fn around_work(&self) -> u32 {
-        // A remark on one look after the other, each of which shows something new, is half as much.
+        // Remarks on one look after another, each with something new, count half.
         let times = if self.looks { self.times / 2 } else { self.times };
         let reached = AROUND_WORK.iter().find(|(least, _)| self.long && times >= *least);
         reached.map_or(0, |(_, count)| *count)
@@ -159,7 +160,7 @@ impl Text {
         self.idle.max(self.around_work())
     }
 
-    /// A refrain around work that gets on, which is told of and not refused for a while.
+    /// A refrain around work that makes progress: advice only, for a while.
     fn is_refrain(&self) -> bool {
         let gets_on = self.looks || self.times < REFRAIN && self.busy.saturating_mul(2) >= self.times;
         gets_on && self.idle < self.around_work()
@@ -184,7 +185,7 @@ impl Rule for Monologue {
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         let news = state.heard.is_news(fact, cx.salt);
         if news || matches!(fact, Fact::Step(..)) {
-            // Whoever called: agents work for each other.
+            // Whoever made the call: agents work for each other.
             let is_news = news || matches!(fact, Fact::Step(step, _) if step.is_news);
             let looks = matches!(fact, Fact::Step(step, _) if step.is_news && step.looks());
             for text in state.texts.iter_mut() {
@@ -204,7 +205,7 @@ impl Rule for Monologue {
         let key = combine("monologue", &[said.key, agent, channel]);
         let known = state.take(key);
         if known.is_none() {
-            // Another agent's news is something that came back; what it has said before is not.
+            // A new text from another agent is a response; one it has said before is not.
             let others = state.texts.iter_mut().filter(|text| text.agent != agent);
             others.for_each(|text| text.idle = 0);
         }

@@ -1,8 +1,8 @@
-//! Catches: a tool asked one thing after another that finds nothing nearly every time.
-//! Must not catch: two or three empty searches on the way, one question put to one document after the other, commands
-//! whose success is silent, a check after each change, a mailbox that is still empty.
-//! Idea: an empty answer is a fact about the world, and agents read it as an invitation to try again. Three that deny
-//! one and the same thing, by its name, say as much as five about anything.
+//! Catches: a tool that is asked one thing after another and finds nothing nearly every time.
+//! Must not catch: two or three empty searches along the way; one question asked of one document after another;
+//! commands whose success is silent; a check after each change; a mailbox that is still empty.
+//! Idea: an empty answer is a fact about the world, and agents read it as an invitation to try again. Three answers
+//! that deny one and the same thing by name mean as much as five about anything.
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation, ToolResult};
@@ -13,16 +13,16 @@ use crate::state::{Occurrence, Ring, Step};
 use crate::text::{Asks, Key, combine, mark, named_things, printable};
 use alloc::{boxed::Box, format, vec::Vec};
 
-/// Calls of a tool looked back at, at most.
+/// Maximum window, in calls of a tool.
 const MAX_WINDOW: u32 = 32;
-/// Things that a negative answer names, at most.
+/// Maximum number of things recorded that a negative answer names.
 const THINGS: usize = 8;
-/// Negative answers that name one thing and then count for more, and for how many more.
+/// Number of negative answers naming the same thing from which they count for more, and how many more.
 const ONE_THING: u32 = 3;
 const MORE: u32 = 2;
-/// Negative answers of a list, each about something else, that count as one.
+/// Negative answers in a list, each about something else, that count as one.
 const LIST: usize = 2;
-/// Of the calls of a list one in so many finds something.
+/// One in this many calls of a list has to find something.
 const PART: usize = 4;
 
 windows!(NegativeAnswers = NEGATIVE_ANSWERS of Answer, ByName);
@@ -48,10 +48,10 @@ const NEGATIVE_ANSWERS: Row<Answer, ByName> = Row {
     },
 };
 
-/// Only where something was denied by name.
+/// Only present if something was denied by name.
 type ByName = Option<Box<Ring<Denied>>>;
 
-/// What a negative answer says it did not find.
+/// The things that a negative answer says it did not find.
 #[derive(Clone, Debug)]
 pub(crate) struct Denied {
     /// Sequence number of the answer.
@@ -64,15 +64,15 @@ codec!(struct Denied { answer, things });
 pub(crate) struct Answer {
     no: No,
     round: Option<Key>,
-    /// New mutations of the run at that time.
+    /// New mutations that the call may have seen, including its own.
     mutations: u64,
     seen: Occurrence,
 }
 codec!(struct Answer { no, round, mutations, seen });
 
-/// A negative answer in four bytes, 0 for any other: the lowest bit, then whether it was refused rather than empty,
-/// whether only figures tell the call from the one of its kind before it, 14 bits of the call, and 15 of what it acted
-/// upon; 0 for nothing.
+/// A negative answer in four bytes; 0 for any other answer. From the lowest bit: always 1; whether it was an error
+/// rather than empty; whether the call differs from the previous one of its kind in numbers only; 14 bits of the call;
+/// 15 bits of its target, 0 for none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct No(u32);
 codec!(struct No(_));
@@ -94,12 +94,12 @@ impl No {
         self.0 >> 17
     }
 
-    /// The call and what it acted upon.
+    /// The call and its target.
     const fn call(self) -> u32 {
         self.0 >> 3
     }
 
-    /// The same where figures tell it from the call before.
+    /// The same if only numbers distinguish it from the previous call; otherwise the target alone.
     const fn figures(self) -> u32 {
         if self.0 & 4 != 0 { self.call() } else { self.target() }
     }
@@ -112,15 +112,16 @@ impl Window<Answer> {
 
     fn all(&self) -> u32 {
         let all = self.negative().count();
-        // A refusal and an empty answer are two things.
+        // An error and an empty answer are different things.
         let failed = self.negative().filter(|answer| answer.no.failed()).count();
         let alike = failed.max(all - failed);
         let alone =
             |one: u32, of: fn(No) -> u32| one != 0 && self.negative().filter(|other| of(other.no) == one).count() == 1;
-        // One thing after the other that is there, and does not hold what is asked for.
+        // A search through things that exist but do not contain what is asked for.
         let things = || self.negative().all(|answer| alone(answer.no.target(), No::target));
         let others = |of: fn(No) -> u32| self.negative().filter(|answer| !alone(of(answer.no), of)).count();
-        // Figures alone may be pages behind the last one; who goes through a list in words finds a part of it.
+        // Calls that differ in numbers only may be paging past the end; a search through a list in words finds a part
+        // of it.
         let list = failed == 0
             && (things()
                 || self.finds_some(1) && others(No::figures) <= 1
@@ -128,19 +129,19 @@ impl Window<Answer> {
         many(if list { alike / LIST } else { alike })
     }
 
-    /// Whether so much is found, some of it between two negative answers.
+    /// Whether at least `least` calls found something, one of them between two negative answers.
     fn finds_some(&self, least: usize) -> bool {
         let mut found = self.seen.iter().skip_while(|answer| !answer.no.is_no()).skip_while(|answer| answer.no.is_no());
         found.any(|answer| answer.no.is_no()) && self.seen.len() - self.negative().count() >= least
     }
 
-    /// The evidence, where so many negative answers name one thing.
+    /// The evidence, given that `one` negative answers name the same thing.
     fn count(&self, one: u32) -> u32 {
         let all = self.all();
         if one >= ONE_THING { all.max(one.saturating_add(MORE)) } else { all }
     }
 
-    /// Most negative answers that name one thing.
+    /// The largest number of negative answers that name the same thing.
     fn of_one_thing(&self, denied: Option<&Ring<Denied>>) -> u32 {
         let own = |known: &&Denied| self.negative().any(|answer| answer.seen.get().0.seq == known.answer);
         let denied = || denied.into_iter().flat_map(Ring::iter).filter(own);
@@ -151,7 +152,7 @@ impl Window<Answer> {
 }
 
 impl Window<Answer> {
-    /// Takes an answer in; what else a batch asked at once is a part of its first.
+    /// Takes in an answer; the further calls of a parallel batch are merged into its first.
     fn took(&mut self, step: &Step, result: &ToolResult, negative: bool, by_name: &mut ByName, cx: &Cx<'_>) {
         let round = step.round();
         if round.is_some()
@@ -166,7 +167,7 @@ impl Window<Answer> {
         }
         let target = step.target();
         let no = if negative {
-            // One thing in several places that the call itself names is a search of the places.
+            // If the call itself names a target, it searches several places for one thing.
             let things = if target == 0 { named_things(&result.output, THINGS) } else { Vec::new() };
             if !things.is_empty() {
                 let denied = Denied { answer: step.sighting.seq, things };
@@ -191,15 +192,15 @@ fn see(
     cx: &Cx<'_>,
     after: &mut After,
 ) -> Option<Signal> {
-    // Who looks through dates and places by their fields finds nothing in most of them.
+    // Look-ups of dates and places by fields mostly find nothing.
     let record = step.call.as_ref().is_some_and(|call| call.asks == Asks::Record);
     let negative = step.facts.negative && !step.facts.waiting && !record;
-    // What may come is waited for.
+    // Something that may still arrive is waited for.
     let looks_again = step.kin.is_same_call() && step.call.as_ref().is_some_and(|call| call.watches || step.watches());
     if negative && looks_again {
         return None;
     }
-    // Whoever changes something in between checks what it has become.
+    // A look after a change checks its effect.
     if window.seen.last().is_some_and(|last| step.mutations_before() > last.mutations) {
         window.seen.clear();
     }
@@ -244,14 +245,14 @@ mod tests {
         Script::new("{}").play("a- b- c- d-").expect(RULE, &[]);
         Script::new("{}").play("a- b- c- d- e-").expect(RULE, &[(9, Nudge)]);
         Script::new("{}").play("a- b:1 c- d- e- f-").expect(RULE, &[(11, Nudge)]);
-        // One thing after the other, a few of which are there.
+        // One thing after another, some of which exist.
         Script::new("{}").play("a- b:1 c- d- e:2 f- g-").expect(RULE, &[]);
         Script::new("{}").play("a- b:1 c- d:2 e- f:3 g- h:4 i- j:5 k-").expect(RULE, &[]);
         Script::new("{}").play("a- b- | c- d- e-").expect(RULE, &[]);
         // Something new is changed in between.
         Script::new("{}").play("a- *1 b- *2 c- *3 d- *4 e- *5 f- *6 g-").expect(RULE, &[]);
         Script::new("{}").play("a- b- *1 c- d- e- f- g-").expect(RULE, &[(15, Nudge)]);
-        // A shell that says nothing has done what it was told.
+        // A silent shell command has done what it was told.
         Script::new("{}").play("bash/a. bash/b. bash/c. bash/d. bash/e.").expect(RULE, &[]);
         Script::new("{}").play("look/a. look/b. look/c. look/d. look/e.").expect(RULE, &[(9, Nudge)]);
     }
@@ -266,7 +267,7 @@ mod tests {
         let one = ["Could not find data/quay_plan.csv", "Paths with quay_plan.csv: []", "no quay_plan.csv found"];
         asked(&one).expect(RULE, &[(5, Nudge)]);
         asked(&one[..2]).expect(RULE, &[]);
-        // Something is found in between, another thing each time, and what has no name of its own.
+        // Something is found in between; a different thing each time; things without a name of their own.
         asked(&[one[0], "a_list.csv, 12 rows", one[1], one[2]]).expect(RULE, &[(7, Nudge)]);
         asked(&["Could not find tide_a.csv", "Could not find tide_b.csv", "Could not find tide_c.csv"])
             .expect(RULE, &[]);

@@ -1,4 +1,4 @@
-//! What the host tells an agent of its own accord: an order to go on, or news.
+//! Messages that the host sends an agent on its own initiative: an order to continue, or new content.
 
 use crate::codec::codec;
 use crate::model::{Body, Role};
@@ -6,24 +6,25 @@ use crate::rules::Fact;
 use crate::state::{Ring, Time};
 use crate::text::{Key, said};
 
-/// Texts of the host remembered; a host has few fixed ones.
+/// Host texts remembered; a host has few fixed ones.
 const HEARD: usize = 8;
-/// Words from which a text can carry news: shorter ones are orders, in whatever words.
+/// Minimum number of words in a text that can carry news; shorter texts are treated as orders.
 const WORDS: usize = 6;
-/// What this library says itself begins with it.
+/// Prefix of this library's own guidance.
 const OWN: &str = "Loopwarden";
 
-/// Milliseconds from one time to the next, on average, from which what comes again is a heartbeat.
+/// Average interval in milliseconds from which repetition counts as a heartbeat.
 const HEARTBEAT: i64 = 120_000;
 
-/// Whether what came so many times since a first time came as seldom as a heartbeat does, as far as the clock tells.
+/// Whether something that occurred `times` times between `first` and `now` came at most as often as a heartbeat. False
+/// without timestamps.
 pub(crate) fn rests(first: Time, now: Time, times: u32) -> bool {
     let intervals = i64::from(times.saturating_sub(1));
     let lasted = first.zip(now.get()).map(|(first, now)| now.saturating_sub(first));
     intervals > 0 && lasted.is_some_and(|lasted| lasted >= HEARTBEAT.saturating_mul(intervals))
 }
 
-/// What the host has said.
+/// Digests of what the host has said.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Heard {
     texts: Ring<Key>,
@@ -31,7 +32,7 @@ pub(crate) struct Heard {
 codec!(struct Heard { texts });
 
 impl Heard {
-    /// Whether the host tells content that was not heard before. The first text cannot be compared and is taken for an
+    /// Whether the host's text is new content. The first text has nothing to be compared with and is taken for an
     /// order.
     pub(crate) fn is_news(&mut self, fact: &Fact<'_>, salt: u64) -> bool {
         let (Fact::Event(event) | Fact::Synthetic(event)) = fact else { return false };

@@ -1,9 +1,9 @@
-//! Catches: an action that is done again and again although the place and the figures that its result tells stay as
-//! they were: a click that opens nothing, an item that does not get into the cart.
-//! Must not catch: pages that are turned, counts that grow, results that tell no state, looking at one thing in
-//! between, a page that is looked at again after a pause.
-//! Idea: whether an action had an effect is told by the state after it, not by the text around it, which other people
-//! write anew every time. Which figures are the state is told by those that come back with every result of the tool.
+//! Catches: an action that is repeated although the place and the numbers in its result stay the same: a click that
+//! opens nothing, an item that does not get into the cart.
+//! Must not catch: paging; growing counts; results that report no state; looks at one thing in between; a page that is
+//! checked again after a pause.
+//! Idea: whether an action had an effect shows in the state after it, not in the surrounding text, which other people
+//! keep rewriting. The numbers that belong to the state are those that come back with every result of the tool.
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation, ToolResult};
@@ -45,12 +45,12 @@ const NO_EFFECT: Row<Seen> = Row {
 #[derive(Clone, Debug)]
 pub(crate) struct Seen {
     state: Effect,
-    /// What the call acted upon, where it tells.
+    /// The call's target, if known.
     target: Option<Key>,
     round: Option<Key>,
-    /// New mutations of the run at that time.
+    /// New mutations that the call may have seen, including its own.
     mutations: u64,
-    /// How far the result tells that it is.
+    /// The progress that the result reports.
     progress: u32,
     sighting: Sighting,
     onset: Onset,
@@ -58,9 +58,9 @@ pub(crate) struct Seen {
 codec!(struct Seen { state, target, round, mutations, progress, sighting, onset });
 
 impl Seen {
-    /// Whether the same was done here as at another time, to no effect.
+    /// Whether the same was done as at an earlier time, without effect.
     fn repeats(&self, before: &Self) -> bool {
-        // Without a place the figures must be about the same thing.
+        // Without a place, the numbers must be about the same target.
         let somewhere = self.state.place != 0 || self.target.is_some() && self.target == before.target;
         somewhere
             && self.mutations == before.mutations
@@ -70,19 +70,20 @@ impl Seen {
             && self.state.moved(&before.state) == Moved::No
     }
 
-    /// Whether it came here from another place: then it has moved.
+    /// Whether it arrived here from another place, which is an effect.
     fn arrives(&self, last: Option<&Self>) -> bool {
         let elsewhere = |last: &Self| last.state.place != 0 && last.state.place != self.state.place;
         self.state.place != 0 && last.is_some_and(elsewhere)
     }
 
-    /// One answer for different targets is their answer: only at one place, and for one target, it is refused.
+    /// Whether findings are advice only: they are blocked only at one place and for one target, since one answer for
+    /// different targets may simply be the answer.
     fn is_told<'a>(&self, mut same: impl Iterator<Item = &'a Self>) -> bool {
         self.state.place == 0 || same.any(|seen| seen.target != self.target)
     }
 }
 
-/// Whether something may move by a call.
+/// Whether a call may change what a page or an agent shows.
 fn acts(call: &Call) -> bool {
     matches!(call.asks, Asks::Prose | Asks::View | Asks::Gesture) && !call.polling
 }
@@ -98,7 +99,7 @@ fn see(
     let waits = step.facts.waiting || step.watches() && step.kin.is_same_call();
     let call = step.call.as_ref().filter(|call| acts(call)).filter(|_| !step.facts.failed && !waits)?;
     let mut state = step.effect(result).clone();
-    // What is entered into another field is something else, however alike the answers are.
+    // Input into different fields is different, however alike the answers are.
     if let Some(target) = call.target.filter(|_| enters(&call.name)) {
         state.act ^= mark(target);
     }

@@ -1,9 +1,8 @@
-//! Catches: questions in natural language whose answers hold nothing that was not said before; parts of one file or
-//! page that are read again and again, each time cut in another way ([`looks`]).
-//! Must not catch: answers with new words or numbers in them, short acknowledgements; words of anything but natural
-//! language (on code and commands that measure fires on most healthy runs); a file read on, or again before it is
-//! changed.
-//! Idea: novelty of the answer, not of the question, is what a searcher lives on.
+//! Catches: questions in natural language whose answers contain nothing new; parts of one file or page that are read
+//! again and again, cut differently each time ([`looks`]).
+//! Must not catch: answers with new words or numbers; short acknowledgements; anything but natural language (on code
+//! and commands this measure fires on most healthy runs); a file that is read on, or read again before it is changed.
+//! Idea: a searcher depends on the novelty of the answer, not of the question.
 
 mod looks;
 
@@ -17,13 +16,13 @@ use alloc::{format, vec, vec::Vec};
 use looks::Looks;
 
 const INSTEAD: &str = "Write down what is known by now and what exactly is missing, and ask only for that.";
-/// Agents watched at once.
+/// Maximum number of agents followed at once.
 const AGENTS: usize = 8;
-/// The fewest words that are an answer.
+/// Minimum number of words in an answer.
 const FEWEST_WORDS: u32 = 12;
-/// A new number among so many words is no news.
+/// A new number in an answer of at least this many words is not news.
 const NUMBERS: u32 = 32;
-/// Words remembered: pairs of places, of which a word's hash picks one.
+/// Size of the table of words, a list of pairs; a word's hash picks its pair.
 const PLACES: usize = 1024;
 
 pub(crate) struct NoNewInformation;
@@ -45,14 +44,14 @@ struct Agent {
 }
 codec!(struct Agent { agent, tool, round, answers });
 
-/// The words that answers were made of lately. Where two words want one place the older one is forgotten, and seems new
-/// when it comes again: the rule errs towards silence.
+/// Words of recent answers. If more than two words share a pair, the oldest is forgotten and seems new when it comes
+/// again: the rule errs towards silence.
 #[derive(Clone, Debug, Default)]
 struct Words(Vec<u32>);
 codec!(struct Words(_));
 
 impl Words {
-    /// Remembers a word; true where it was not known.
+    /// Remembers a word; returns true if it was not known.
     fn learn(&mut self, word: u32) -> bool {
         if self.0.is_empty() {
             self.0 = vec![0; PLACES];
@@ -69,7 +68,7 @@ impl Words {
 }
 
 impl State {
-    /// Something was looked at.
+    /// Handles the result of a look.
     fn looked(&mut self, step: &Step, call: &Call, result: &ToolResult, cx: &Cx<'_>) -> Option<Signal> {
         let (stale, count) = self.looks.took(step, call, result, cx.salt)?;
         cx.limits.reached(count, 1).then(|| {
@@ -90,7 +89,7 @@ impl State {
         })
     }
 
-    /// A question was answered.
+    /// Handles the answer to a question.
     fn answered(&mut self, step: &Step, call: &Call, result: &ToolResult, cx: &Cx<'_>) -> Option<Signal> {
         if step.facts.failed {
             return None;
@@ -106,7 +105,7 @@ impl State {
         if words < FEWEST_WORDS {
             return None;
         }
-        // Counts of hits and times it took move by themselves.
+        // Hit counts and durations change by themselves.
         if numbers > 0 && numbers.max(new - numbers) * NUMBERS > words || new * 10 >= words || step.facts.waiting {
             self.agents.retain(|known| known.agent != step.agent);
             return None;
@@ -163,7 +162,7 @@ impl Rule for NoNewInformation {
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         match fact {
             Fact::Call(call, payload) if is_question(call) => {
-                // What an answer repeats of its question is no news.
+                // Words that an answer repeats from its question are not new.
                 payload.words().iter().for_each(|word| _ = state.known.learn(*word));
                 None
             }
@@ -243,7 +242,7 @@ mod tests {
             events("{}", (0..ASKED.len()).flat_map(step))
         };
         ask(&hits).strongest(RULE, Nudge);
-        // Each finds something of its own.
+        // Each answer has something of its own.
         let own = ["Oslo", "Bergen", "Odda", "Narvik", "Vardø", "Tromsø", "Bodø"];
         let found = |at: usize| {
             format!("{} and the shipping office of {1}, opposite {1}house, {1}gate and {1}bridge", hits(at), own[at])
@@ -251,7 +250,7 @@ mod tests {
         ask(&found).expect(RULE, &[]);
     }
 
-    /// The lines of a survey from one to another, read by a tool in its own words.
+    /// The lines `from` to `to` of a survey, read by `tool`.
     fn read(tool: &str, from: usize, to: usize) -> [String; 2] {
         let lines: Vec<String> =
             (from..to).map(|at| format!("{at}: pile {} stands in {} fathoms", at * 7, at * 31 % 17)).collect();
@@ -265,10 +264,10 @@ mod tests {
 
     #[test]
     fn parts_of_one_thing() {
-        // To and fro over the same two hundred lines.
+        // Back and forth over the same two hundred lines.
         let parts = |times: usize| (0..times).map(|at| (at * 37 % 150, at * 37 % 150 + 60 + at % 3));
         reading(parts(40)).strongest(RULE, Nudge);
-        // From its beginning to its end, and a few places once more.
+        // From beginning to end, and then a few places once more.
         reading((0..40).map(|at| (at * 50, at * 50 + 60))).expect(RULE, &[]);
         reading((0..12).map(|at| (at * 50, at * 50 + 60)).chain(parts(6))).expect(RULE, &[]);
         // Something else is looked at, or changed, in between.

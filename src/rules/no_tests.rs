@@ -1,9 +1,9 @@
-//! Catches: a task that fails again and again with nothing that could tell whether it gets any nearer: no tests, no
-//! measured progress.
-//! Must not catch: failures that tests reported, tasks whose files, dependencies or checklist grow, work that shows in a new
-//! patch or in new documents, tasks that an outside judge calls progressing, external failures.
-//! Idea: the decision record on loops of failures: no tests is a red flag of its own, but documentation, configuration and
-//! refactoring have no tests to improve, and there the judge decides.
+//! Catches: a task that fails again and again with nothing that could show whether it gets closer to its goal: no
+//! tests, no measured progress.
+//! Must not catch: failures that tests reported; tasks whose files, dependencies or checklist grow; work that shows in
+//! a new patch or in new documents; tasks that an outside judge calls progressing; external failures.
+//! Idea: the decision record on failure loops: a lack of tests is a red flag in itself, but documentation,
+//! configuration and refactoring have no tests to improve, and there the judge decides.
 
 use crate::codec::codec;
 use crate::model::{Body, EvaluationVerdict, Event, HaltReason, Progress, Recommendation};
@@ -15,7 +15,7 @@ use alloc::format;
 use smol_str::SmolStr;
 
 const EVIDENCE: usize = 3;
-/// Patches and documents remembered: one that comes back is no new work.
+/// Patches and documents remembered: one that returns is no new work.
 const ARTIFACTS: usize = 4;
 
 pub(crate) struct NoTests;
@@ -31,7 +31,7 @@ codec!(struct State { tasks });
 struct Blind {
     task: Key,
     failures: u32,
-    /// Tests exist.
+    /// Whether tests exist.
     tests: bool,
     checklist: u32,
     artifacts: Ring<Key>,
@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn work_that_no_test_measures() {
         Script::workflow("{}").play("!a !b %d:1 !c !d %m:1 !e !f %d:2 !g !h").expect(RULE, &[]);
-        // The same patch again, or one that was there before, is no new work; reading without writing neither.
+        // A repeated or returning patch is no new work; nor is an empty one.
         Script::workflow("{}").play("%d:1 !a !b %d:1 !c !d %d:1 !e").expect(RULE, &[(7, Nudge)]);
         Script::workflow("{}").play("%d:1 %d:2 !a !b %d:1 !c !d %d:2 !e").expect(RULE, &[(8, Nudge)]);
         Script::workflow("{}").play("!a !b %d: !c %m: !d !e").expect(RULE, &[(6, Nudge)]);

@@ -1,10 +1,10 @@
-//! Catches: a node that has taken all the turns, or all the time, that one node may take.
-//! Must not catch: nodes that are in no workflow, unless the budget is set; another task's turns.
-//! Idea: the seed document on loop safety, its per-node budget "across all turns in a run": 6 turns by default, time
-//! where set; per task as well where that is set.
+//! Catches: a node that has used up the turns or the time that one node may take.
+//! Must not catch: nodes outside any workflow, unless the budget is set; another task's turns.
+//! Idea: the seed document on loop safety, its per-node budget "across all turns in a run": 6 turns by default, time if
+//! configured; per task as well, if that is configured.
 //!
-//! A budget of 6 allows 6 turns. An event tells of a turn that has ended, so the sixth one spends the budget, and what
-//! is refused is the seventh.
+//! A budget of 6 allows 6 turns. An event reports a turn that has ended, so the sixth one uses up the budget, and the
+//! seventh is the one that is refused.
 
 use crate::model::{Body, Budgets, HaltReason, Level, Recommendation};
 use crate::rules::{Cx, Extra, Fact, Facts, Limits, More, Rule, Signal, Told, stall};
@@ -12,12 +12,12 @@ use crate::state::{Flow, Task, Whose, node_key};
 use crate::text::{Key, combine, key, printable};
 use alloc::{format, string::String, vec, vec::Vec};
 
-/// Turns of a node, where the host sets nothing.
+/// Default number of turns of a node that belongs to a workflow.
 const TURNS: u32 = 6;
 
 pub(crate) struct NodeBudget;
 
-/// What is used of a budget.
+/// How much of a budget is used.
 pub(super) struct Spending {
     kind: &'static str,
     /// Its field under `budgets`.
@@ -28,14 +28,14 @@ pub(super) struct Spending {
 }
 
 impl Spending {
-    /// A limit of 0 is none.
+    /// A limit of 0 means no limit.
     pub(super) fn new(kind: &'static str, field: &'static str, unit: &'static str, used: u64, limit: u64) -> Self {
         Self { kind, field, unit, used, limit }
     }
 }
 
-/// A signal about the first of the budgets that is spent; its message names all that are. `what` and `name` say of
-/// whom, the caller sets onset and sightings.
+/// A signal about the first exhausted budget; its message names all that are. `what` and `name` say whose they are; the
+/// caller sets onset and sightings.
 pub(super) fn spent(all: &[Spending], what: &str, name: &str, identity: Key, cx: &Cx<'_>) -> Option<Signal> {
     let spent = all.iter().filter(|budget| budget.limit != 0 && budget.used >= budget.limit);
     let first = spent.clone().next()?;
@@ -70,7 +70,7 @@ pub(super) fn spent(all: &[Spending], what: &str, name: &str, identity: Key, cx:
     })
 }
 
-/// Turns that a node may take; 0 for any number. The default is for nodes that a workflow binds.
+/// Maximum number of turns of a node; 0 for no limit. The default applies to nodes that belong to a workflow (`bound`).
 pub(crate) fn max_turns(budgets: &Budgets, bound: bool) -> u32 {
     budgets.max_turns_per_node.unwrap_or(if bound { TURNS } else { 0 })
 }
@@ -82,7 +82,7 @@ impl Rule for NodeBudget {
     const LIMITS: Limits = Limits::configured();
     const OUTLIVES_EVIDENCE: bool = true;
     const SEES: Facts = Facts::REPORT;
-    /// Most turns of a node seen, for the run as a whole.
+    /// The most turns seen of any node, for the run as a whole.
     type State = u32;
 
     fn observe(state: &mut u32, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
@@ -137,7 +137,7 @@ mod tests {
         Script::workflow(&graph).play("c=1 v=1 c=2 v=2 c=3 v=3 c=4 v=4 c=5 v=5").expect(RULE, &[]);
         let all = "c=1 c=2 c=3 c=4 c=5 c=6 c=7";
         Script::workflow(&graph).play(all).expect(RULE, &[(5, Halt), (6, Halt)]);
-        // Without a workflow there is no default, with a budget there is one for every node.
+        // Without a workflow there is no default; a configured budget applies to every node.
         Script::workflow("{}").play(all).expect(RULE, &[]);
         Script::workflow(r#"{"budgets":{"maxTurnsPerNode":3}}"#).play("c=1 v=1 c=2 v=2 c=3").expect(RULE, &[(4, Halt)]);
         Script::workflow(&format!(r#"{{{GRAPH},"budgets":{{"maxTurnsPerNode":0}}}}"#)).play(all).expect(RULE, &[]);

@@ -1,4 +1,4 @@
-//! Catches: a node whose output, or a task whose patch or documents, go back and forth between two states: A, B, A, B.
+//! Catches: a node whose output, or a task whose patch or documents, alternate between two states: A, B, A, B.
 //! Must not catch: one change of mind, two nodes that speak in turn, states that are new each time.
 //! Idea: the seed document on loop safety, the fourth signal of a stall.
 
@@ -62,18 +62,18 @@ mod tests {
         Script::workflow("{}").play("c=a c=b c=a c=c c=a c=b").expect(RULE, &[]);
         Script::workflow("{}").play("c=a c=a c=b c=b c=a c=b").expect(RULE, &[]);
         Script::workflow("{}").play("c=z c=a c=b c=a c=b c=a").expect(RULE, &[(4, Gate), (5, Gate)]);
-        // Two nodes that speak in turn; one of them alternates.
+        // Two nodes that speak in turn; then one of them alternates.
         Script::workflow("{}").play("c=a v=b c=a v=b").expect(RULE, &[]);
         Script::workflow("{}").play("c=a v=1 c=b v=2 c=a v=3 c=b").expect(RULE, &[(6, Gate)]);
     }
 
     #[test]
     fn each_artefact_for_itself() {
-        // The structured output alternates while the prose changes, and the other way round.
+        // The structured output alternates while the prose changes, and vice versa.
         Script::workflow("{}").play("c=1,js7 c=2,js8 c=3,js7 c=4,js8").expect(RULE, &[(3, Gate)]);
         Script::workflow("{}").play("c=a,js1 c=b,js2 c=a,js3 c=b,js4").expect(RULE, &[(3, Gate)]);
         Script::workflow("{}").play("c=1,js7 c=2,js8 c=3,js7 c=4,js9").expect(RULE, &[]);
-        // A turn without any says nothing about it.
+        // A turn without structured output is no evidence either way.
         Script::workflow("{}").play("c=1,js7 c=2 c=3,js8 c=4 c=5,js7 c=6 c=7,js8").expect(RULE, &[(6, Gate)]);
     }
 
@@ -81,7 +81,7 @@ mod tests {
     fn patches_of_a_task() {
         Script::workflow("{}").play("c=1 %d:a c=2 %d:b c=3 %d:a c=4 %d:b").expect(RULE, &[(7, Gate)]);
         Script::workflow("{}").play("c=1 %d:a c=2 %d:b c=3 %d:a c=4 %d:c").expect(RULE, &[]);
-        // The documents for themselves, whatever the patch.
+        // The documents alone, whatever the patch.
         Script::workflow("{}").play("c=1 %m:a,d:1 c=2 %m:b,d:2 c=3 %m:a,d:3 c=4 %m:b,d:4").expect(RULE, &[(7, Gate)]);
     }
 
@@ -89,7 +89,7 @@ mod tests {
     fn progress_between_ends_it() {
         Script::workflow("{}").play("c=a %f:4 c=b %f:3 c=a %f:2 c=b %f:1").expect(RULE, &[]);
         Script::workflow("{}").play("c=a %k:1 c=b %k:2 c=a %k:3 c=b").expect(RULE, &[]);
-        // New patches are no new words.
+        // A new patch does not make the message new.
         Script::workflow("{}").play("c=a %d:1 c=b %d:2 c=a %d:3 c=b").expect(RULE, &[(6, Gate)]);
     }
 }

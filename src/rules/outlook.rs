@@ -1,13 +1,13 @@
-//! Where a rule stands: what it holds of the thing that is furthest up its ladder, and what comes next for that.
+//! Where a rule stands: the evidence about whatever is furthest up its ladder, and the level that comes next for it.
 //!
-//! Thresholds are not the same for everything that a rule looks at: waiting is given more, a tool has its own, and what
-//! is only told never comes to a block. What is said here has to be what [`Rule::observe`](super::Rule::observe) then
-//! does; `tests/it/status.rs` holds the two against each other.
+//! Thresholds are not the same for everything a rule looks at: they are higher where waiting is expected, a tool may
+//! have its own, and advisory findings never reach a block. What is predicted here has to match what
+//! [`Rule::observe`](super::Rule::observe) then does; `tests/it/status.rs` compares the two.
 
 use crate::model::{Config, Level};
 use crate::rules::Limits;
 
-/// What a rule may ask of its surroundings when it tells where it stands.
+/// The context in which a rule reports its outlook.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct View<'a> {
     /// The rule's thresholds.
@@ -17,25 +17,25 @@ pub(crate) struct View<'a> {
     pub(crate) steps: u64,
 }
 
-/// Evidence, and what comes next for what it is of.
+/// Amount of evidence about one thing, and the level that comes next for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Outlook {
     pub(crate) count: u32,
-    /// The level that it has come to.
+    /// The level reached so far.
     pub(super) reached: Option<Level>,
-    /// The next level and its threshold.
+    /// The next level and its threshold; `None` if there is none.
     pub(crate) next: Option<(Level, u32)>,
-    /// There is none because it is only told.
+    /// There is no next level because the findings are advisory.
     pub(crate) only_told: bool,
 }
 
 impl View<'_> {
-    /// So much evidence of something to which the rule's thresholds apply as they are.
+    /// The outlook for `count` pieces of evidence under the rule's own thresholds.
     pub(crate) fn of(&self, count: u32) -> Outlook {
         self.with(self.limits, count)
     }
 
-    /// The same with thresholds of its own.
+    /// The same under other thresholds.
     pub(crate) fn with(&self, limits: &Limits, count: u32) -> Outlook {
         let config = self.config;
         let given = |level| if level == Level::Gate && !config.attended { config.unattended_level } else { level };
@@ -43,7 +43,7 @@ impl View<'_> {
         Outlook { count, reached: limits.level(count, 1).map(|(level, _)| level), next, only_told: false }
     }
 
-    /// The same where it is advice, however much there is: [`only_told`](super::only_told).
+    /// The same for advisory findings, see [`only_told`](super::only_told).
     pub(crate) fn told(&self, limits: &Limits, count: u32) -> Outlook {
         let outlook = self.with(&limits.only_told(), count);
         let more = limits.nudge != 0 && limits.rung_above(Level::Nudge).is_some();
@@ -52,7 +52,8 @@ impl View<'_> {
 }
 
 impl Outlook {
-    /// The one that is further up, and of its way to what comes next.
+    /// The outlook that has reached the higher level; at the same level, the one that is proportionally closer to the
+    /// next.
     pub(crate) fn furthest(self, other: Self) -> Self {
         let order = |outlook: &Self| {
             let way = outlook.next.map_or(0, |(_, threshold)| per_mille(outlook.count, threshold));
@@ -61,7 +62,7 @@ impl Outlook {
         if order(&other) > order(&self) { other } else { self }
     }
 
-    /// The furthest of all; none where there is nothing.
+    /// The furthest of all; the default if there are none.
     pub(crate) fn of_all(all: impl Iterator<Item = Self>) -> Self {
         all.fold(Self::default(), Self::furthest)
     }
@@ -85,7 +86,7 @@ mod tests {
         assert_eq!(view.of(9).next, None);
         let waiting = view.with(&limits.times(3), 8);
         assert_eq!(waiting.next, Some((Level::Nudge, 9)));
-        // Eight of nine are nearer to it than two of three, although more are missing than of none.
+        // Eight of nine is closer than two of three, although both lack one.
         assert_eq!(view.of(2).furthest(waiting), waiting);
         assert_eq!(view.of(0).furthest(view.with(&limits.times(3), 1)).count, 1);
         assert_eq!(waiting.furthest(view.of(3)), view.of(3));
@@ -93,7 +94,7 @@ mod tests {
         assert_eq!((told.next, told.only_told), (None, true));
         assert_eq!(view.told(&limits, 2).next, Some((Level::Nudge, 3)));
         assert_eq!(told.furthest(view.of(4)), view.of(4));
-        // Where nothing is told, it is refused after all.
+        // Without a nudge there is no advice, and the block applies.
         let refused = Limits { nudge: 0, ..limits };
         assert_eq!(view.told(&refused, 4).next, Some((Level::Block, 5)));
         assert_eq!(Outlook::of_all([view.of(1), told, waiting].into_iter()), told);

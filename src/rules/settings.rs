@@ -9,40 +9,40 @@ use core::ops::RangeInclusive;
 
 pub(crate) type Table = [Limits; RULES.len()];
 
-/// The longest passage that can be found, in ASCII.
+/// Maximum of `conventions.streamPassage`: the longest passage that can be detected, in characters of ASCII text.
 const LONGEST_PASSAGE: u32 = 3072;
-/// Bytes that may be allowed for all runs; the fullest run takes less than the fewest.
+/// Accepted values of `memory.maxBytes`, for all runs together; a single full run takes less than the minimum.
 const BYTES: RangeInclusive<u64> = 1 << 20..=1 << 40;
-/// Tool patterns there may be.
+/// Maximum number of tool patterns.
 const TOOLS: usize = 1024;
-/// Bytes of a tool's name that patterns are compared with; what is longer is no name.
+/// Bytes of a tool's name that are matched against patterns; the rest is cut off.
 const NAME: usize = 1024;
 const TASK_LOOP: &str = <TaskLoop as Rule>::ID;
 const COUNTER: &str = <Counters as Rule>::ID;
-/// Counters there may be, and bytes of the name of one.
+/// Maximum number of counters, and of bytes in a counter's name.
 const COUNTERS: usize = 16;
 const COUNTER_NAME: usize = 64;
-/// What is wrong with a budget of one.
+/// Error message for a budget of 1.
 const ENDS_AT_ONCE: &str = "1 would end the run at once, expected 0 or at least 2";
-/// Steps of the longest lap that a counter counts.
+/// Maximum `lap` of a counter, in steps.
 const LAP: u32 = 10;
 
-/// A validated configuration, compiled: thresholds per rule, tools by pattern, regular expressions.
+/// A validated and compiled configuration: thresholds per rule, tools by pattern, regular expressions.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub(crate) config: Config,
     limits: Table,
-    /// Patterns of names and the settings they give, least specific first: after how many characters that they name.
+    /// Name patterns and their settings, least specific first, each with the number of its literal characters.
     tools: Vec<(usize, String, ToolConfig)>,
     pub(crate) volatile: Volatile,
     pub(crate) signatures: Signatures,
     /// The configured workflow.
     pub(crate) graph: Option<Graph>,
-    /// What a million tokens cost, in millionths.
+    /// Price of a million tokens, in millionths of the currency unit.
     token_price: Option<u64>,
 }
 
-/// What the configuration says about one tool.
+/// The configuration of one tool.
 #[derive(Clone, Debug)]
 pub(crate) struct ToolSettings {
     pub(crate) enabled: bool,
@@ -51,12 +51,12 @@ pub(crate) struct ToolSettings {
     pub(crate) polling: bool,
     pub(crate) compare_answers: bool,
     pub(crate) mutates: Option<bool>,
-    /// Thresholds, where the tool has its own.
+    /// Thresholds, if the tool has its own.
     limits: Option<Box<Table>>,
 }
 
 impl ToolSettings {
-    /// Of a tool of which nothing is said.
+    /// For a tool that the configuration does not mention.
     const USUAL: Self = Self {
         enabled: true,
         ignore_args: Vec::new(),
@@ -72,7 +72,7 @@ impl ToolSettings {
     }
 }
 
-/// The settings of the tool at hand, in a box of their own, since of most tools nothing is said.
+/// The settings of the tool at hand; boxed, because most tools have none.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tool(Option<Box<ToolSettings>>);
 
@@ -90,7 +90,7 @@ impl Tool {
         self.0.get_or_insert_with(|| Box::new(ToolSettings::USUAL))
     }
 
-    /// The same where it was ordered to do something again, or to go through many things.
+    /// Raises the thresholds if the user or the system prompt ordered repetition or a sweep over many things.
     pub(crate) fn ordered(mut self, settings: &Settings, order: Ordered) -> Self {
         if order.times() > 0 || order.sweeps {
             let mut table = *self.limits(settings);
@@ -120,7 +120,7 @@ impl Settings {
             }
             tools.push((literal_characters(pattern), pattern.clone(), tool.clone()));
         }
-        // Stable: patterns with equally many literal characters apply in the order of their names.
+        // Stable sort: patterns with equally many literal characters apply in the order of their names.
         sort_few(&mut tools, |one, other| one.0 > other.0);
         Ok(Self {
             limits,
@@ -133,7 +133,7 @@ impl Settings {
         })
     }
 
-    /// What an event cost, in millionths: what it says itself, or what its tokens cost where the user gave a price.
+    /// Cost of an event in millionths: as reported, or computed from its tokens if the user configured a price.
     pub(crate) fn cost(&self, context: &Context) -> Option<u64> {
         context.cost_micros.or_else(|| Some(cost_of(context.tokens?, self.token_price?)))
     }
@@ -142,7 +142,7 @@ impl Settings {
         &self.limits
     }
 
-    /// The thresholds that tools have for themselves, a table a pattern.
+    /// The tables of thresholds of those tool patterns that override rules, one per pattern.
     pub(crate) fn of_tools(&self) -> impl Iterator<Item = Table> {
         self.tools.iter().filter(|(.., tool)| !tool.rules.is_empty()).map(|(.., tool)| {
             let mut table = self.limits;
@@ -151,7 +151,7 @@ impl Settings {
         })
     }
 
-    /// What holds for a tool: every matching entry, the most specific last.
+    /// The settings for a tool: every matching entry applied in turn, the most specific last.
     pub(crate) fn tool(&self, name: &str) -> Tool {
         let mut own = Tool::default();
         let name = name.get(..name.floor_char_boundary(NAME)).unwrap_or_default();
@@ -175,12 +175,12 @@ impl Settings {
     }
 }
 
-/// What is wrong with a field of the configuration.
+/// A configuration error at `field`.
 pub(super) fn invalid(field: &str, message: &str) -> Error {
     Error::new(ErrorCode::InvalidConfig, message).at(field)
 }
 
-/// Refuses a figure that is out of its range.
+/// Rejects a number that is out of its range.
 pub(super) fn within(field: &str, figure: u64, range: RangeInclusive<u64>, unit: &str) -> Result<(), Error> {
     if range.contains(&figure) {
         return Ok(());
@@ -188,7 +188,7 @@ pub(super) fn within(field: &str, figure: u64, range: RangeInclusive<u64>, unit:
     Err(invalid(field, &format!("expected {} to {}{unit}", range.start(), range.end())).with(figure))
 }
 
-/// Refuses what a field cannot be, whatever the others are.
+/// Rejects values that are invalid regardless of the other fields.
 fn check(config: &Config) -> Result<(), Error> {
     let Config { unattended_level, memory, conventions, .. } = config;
     if !matches!(unattended_level, Level::Nudge | Level::Block | Level::Halt) {
@@ -202,7 +202,7 @@ fn check(config: &Config) -> Result<(), Error> {
         return Err(invalid("memory.idleMs", "expected at least 1 millisecond").with(0));
     }
     if config.privacy.salt.as_ref().is_some_and(|salt| !(8..=256).contains(&salt.len())) {
-        // The value is not repeated: it is a secret.
+        // The value is not repeated in the error: it is a secret.
         return Err(invalid("privacy.salt", "expected 8 to 256 bytes"));
     }
     attempts::validate(&config.attempts)?;
@@ -222,8 +222,8 @@ fn check(config: &Config) -> Result<(), Error> {
     within("collaboration.similarity", config.collaboration.similarity.into(), 500..=999, " per mille")
 }
 
-/// Rules that an order raises the thresholds of: by how much for each time that something is to be done again, and for
-/// each thing that is to be gone through. What is done to one thing again is no sweep.
+/// Rules whose thresholds an order raises: by how much per ordered repetition, and per thing of a sweep. Rules about
+/// doing the same to the same thing are not raised for a sweep.
 const ORDERED: [(&str, u32, u32); 11] = [
     ("cycle", 1, 0),
     ("failing-target", 0, 1),
@@ -237,10 +237,10 @@ const ORDERED: [(&str, u32, u32); 11] = [
     ("same-answer", 1, 1),
     ("stagnation", 4, 4),
 ];
-/// Things of a sweep, of which nobody says how many there are.
+/// Number of things assumed in a sweep, since orders do not say how many there are.
 const SWEPT: u32 = 20;
 
-/// Raises the thresholds of rules by what is ordered.
+/// Raises the thresholds of the [`ORDERED`] rules by the user's orders.
 pub(crate) fn ordered(table: &mut Table, order: Ordered) {
     let swept = if order.sweeps { SWEPT } else { 0 };
     for (limits, rule) in table.iter_mut().zip(RULES) {
@@ -249,7 +249,7 @@ pub(crate) fn ordered(table: &mut Table, order: Ordered) {
     }
 }
 
-/// Thresholds with those of a tool laid over them.
+/// Applies a tool's own thresholds to the table.
 fn override_with(table: &mut Table, tool: &ToolConfig) {
     for (limits, rule) in table.iter_mut().zip(RULES) {
         if let Some(rule) = tool.rules.get(rule.id) {
@@ -258,7 +258,7 @@ fn override_with(table: &mut Table, tool: &ToolConfig) {
     }
 }
 
-/// The thresholds of every rule: preset, then budgets, then the user's settings.
+/// The thresholds of every rule: the preset, then budgets, then the user's settings.
 fn limits(config: &Config) -> Result<Table, Error> {
     let mut table = [Limits::default(); RULES.len()];
     for (limits, rule) in table.iter_mut().zip(RULES) {
@@ -285,7 +285,7 @@ fn limits(config: &Config) -> Result<Table, Error> {
     Ok(table)
 }
 
-/// The price of a million tokens in millionths.
+/// The price of a million tokens, in millionths.
 fn token_price(config: &Config) -> Result<Option<u64>, Error> {
     let Some(price) = &config.prices.million_tokens else { return Ok(None) };
     let plain = price.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
@@ -295,7 +295,7 @@ fn token_price(config: &Config) -> Result<Option<u64>, Error> {
     }
 }
 
-/// Refuses counters that contradict themselves or can never come to their thresholds.
+/// Rejects counters that contradict themselves or can never reach their thresholds.
 fn counters(config: &Config) -> Result<(), Error> {
     let counters = &config.conventions.counters;
     if counters.len() > COUNTERS {
@@ -361,7 +361,7 @@ fn counter(counter: &Counter, path: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// The document's name for the gate of the rule `task-loop`.
+/// Applies `failures.gateThreshold`, another name for the gate threshold of the rule `task-loop`.
 fn gate_threshold(table: &mut Table, config: &Config) -> Result<(), Error> {
     let Some(threshold) = config.failures.gate_threshold else { return Ok(()) };
     let fail = |message: &str| Err(invalid("failures.gateThreshold", message).with(threshold));
@@ -382,7 +382,7 @@ fn gate_threshold(table: &mut Table, config: &Config) -> Result<(), Error> {
     Ok(())
 }
 
-/// A budget is the halt threshold of the rule that watches it.
+/// Sets the halt threshold of each rule that watches a budget.
 fn budgets(table: &mut Table, budgets: &Budgets) -> Result<(), Error> {
     let counts = [
         ("budgets.maxTurnsPerNode", budgets.max_turns_per_node),
@@ -577,12 +577,12 @@ mod tests {
         let plain = of(r#"{"extends":"openhands"}"#);
         assert_eq!(plain.extends, None);
         assert!(plain.conventions.only_named);
-        // What else stands there counts more, field by field; what is null is as if left out.
+        // Explicit fields override the profile's, one by one; null is the same as absent.
         let own = of(r#"{"extends":"openhands","conventions":{"counters":{"same-step":{"halt":6,"until":null}}}}"#);
         let mut wanted = plain.clone();
         wanted.conventions.counters.get_mut("same-step").unwrap().halt = 6;
         assert_eq!(own, wanted);
-        // Later ones count more than earlier ones, and their counters come together.
+        // Later profiles override earlier ones; their counters are merged.
         let two = of(r#"{"extends":["openhands","cline"]}"#);
         assert!(two.conventions.counters.contains_key("monologue") && two.conventions.counters["same-call"].gate == 5);
         assert_eq!(two.conventions.counters.len(), plain.conventions.counters.len() + 1);
@@ -600,7 +600,7 @@ mod tests {
             let by_type = crate::Detector::new(config).unwrap();
             assert_eq!(by_name.config(), by_type.config(), "{}", profile.name());
             assert!(by_name.config().conventions.only_named, "{}", profile.name());
-            // A snapshot tells what holds, not what it was called.
+            // A snapshot holds the resolved settings, not the profile's name.
             let restored = crate::Detector::restore(&by_name.snapshot()).unwrap();
             assert_eq!(restored.config(), by_name.config(), "{}", profile.name());
         }

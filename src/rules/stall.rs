@@ -1,6 +1,6 @@
-//! The family of stalls: turns and iterations that change nothing. A rule is a [`Row`] in a file of its own; what is
-//! counted is in `state/workflow.rs`, and what a stall does (the halt record, the policy, the document's suggestions)
-//! is here, once.
+//! The family of stalls: turns and iterations that change nothing. Each rule is a [`Row`] in a file of its own.
+//! Counting is done in `state/workflow.rs`; what a stall leads to (the halt record, the `onStall` policy, the suggested
+//! actions) is implemented here.
 
 use crate::model::{Body, Config, HaltReason, Level, OnStall, Recommendation};
 use crate::rules::identical_output::IDENTICAL_OUTPUT;
@@ -22,28 +22,28 @@ pub(super) fn actions() -> impl Iterator<Item = String> {
     ACTIONS.iter().map(ToString::to_string)
 }
 
-/// A rule about stalls.
+/// A rule of the family.
 pub(super) struct Row {
     pub(super) id: &'static str,
     pub(super) about: &'static str,
     pub(super) unit: &'static str,
     pub(super) gate: u32,
-    /// The evidence that is kept of a task, in the run's [`Workflow`](crate::state::Workflow).
+    /// The largest evidence kept about a task, in the run's [`Workflow`](crate::state::Workflow).
     pub(super) most: fn(&Task) -> u32,
-    /// What a turn, delivery or reading of progress, which the task has counted in, says of it.
+    /// What a turn, delivery or progress report shows about the task, which has already counted it.
     pub(super) see: for<'t> fn(&Body, &'t Task, &Cx<'_>) -> Option<Stall<'t>>,
 }
 
-/// What one of the signals of a stall has found.
+/// A stall that a rule has found.
 pub(super) struct Stall<'a> {
     pub(super) kind: &'static str,
-    /// What repeats.
+    /// Key of what repeats.
     pub(super) key: Key,
     pub(super) count: u32,
     pub(super) period: Option<u32>,
     pub(super) onset: Onset,
     pub(super) sightings: &'a Ring<Sighting>,
-    /// What repeats, printable.
+    /// Printable name of what repeats.
     pub(super) signature: SmolStr,
     /// A sentence without its full stop.
     pub(super) message: String,
@@ -52,7 +52,7 @@ pub(super) struct Stall<'a> {
 }
 
 impl<'a> Stall<'a> {
-    /// One of what stays as it is, still without its words.
+    /// A stall of something that stays unchanged; the texts are still to be set.
     pub(super) fn of(kind: &'static str, same: &'a Unchanged) -> Self {
         Self {
             kind,
@@ -106,7 +106,7 @@ rows! {
     UnchangedFailures = UNCHANGED_FAILURES
 }
 
-/// The level that a stall gets where its rung is a gate: what `onStall` says, or what a gate is.
+/// The level that replaces a gate, according to `onStall`.
 const fn instead(gate: Level, config: &Config) -> Level {
     match config.on_stall {
         OnStall::SpawnReviewer | OnStall::RetryWithNewProvider => Level::Block,
@@ -114,7 +114,7 @@ const fn instead(gate: Level, config: &Config) -> Level {
     }
 }
 
-/// Where a stall stands.
+/// The outlook of a stall.
 fn outlook(count: u32, view: &View<'_>) -> Outlook {
     let outlook = view.of(count);
     let next = view.limits.next(count).map(|(level, _)| level);
@@ -122,7 +122,7 @@ fn outlook(count: u32, view: &View<'_>) -> Outlook {
     Outlook { next: outlook.next.map(|(level, threshold)| (gated(level), threshold)), ..outlook }
 }
 
-/// The signal of a stall, where its count reaches a threshold. A gate becomes what `onStall` says.
+/// The signal of a stall whose count reaches a threshold. A gate is replaced according to `onStall`.
 fn stalled(stall: Stall<'_>, task: &Task, cx: &Cx<'_>) -> Option<Signal> {
     let (level, threshold) = cx.limits.level(stall.count, 1)?;
     let recommendation = match cx.config.on_stall {
@@ -133,7 +133,7 @@ fn stalled(stall: Stall<'_>, task: &Task, cx: &Cx<'_>) -> Option<Signal> {
     };
     let asked = if level == Level::Gate { instead(level, cx.config) } else { level };
     let actions: Vec<String> = actions().collect();
-    // A nudge is advice; from a block on the loop is halted, if only for someone to look at it.
+    // A nudge is only advice; from a block on, the loop is halted, if only so that somebody looks at it.
     let halted = level >= Level::Block;
     let records = halted.then(|| task.record(stall.reason, &actions, cx.run.now)).into_iter().collect();
     let told = Told {

@@ -1,4 +1,4 @@
-//! What most rules keep of a loop: when it began, how often it was seen, the latest occurrences.
+//! What most rules keep about a loop: its onset, how often it was seen, and the latest occurrences.
 
 use crate::codec::codec;
 use crate::rules::{Signal, Told};
@@ -24,14 +24,14 @@ impl Streak {
         self.seen.onset()
     }
 
-    /// A streak of what is kept elsewhere, oldest first.
+    /// Builds a streak from occurrences that are kept elsewhere, given oldest first.
     pub(super) fn of(seen: impl Iterator<Item = (Sighting, Onset)>) -> Self {
         let mut streak = Self::default();
         seen.for_each(|(sighting, onset)| streak.add(sighting, onset));
         streak
     }
 
-    /// Half of it is forgotten.
+    /// Halves the count.
     pub(super) fn halve(&mut self) {
         self.times /= 2;
     }
@@ -45,12 +45,12 @@ impl Streak {
     }
 }
 
-/// Confidence in per mille: so much at none, so much more with each, and up to how many.
+/// Confidence in per mille: `none + each * min(count, most)`, given as (none, each, most).
 pub(super) fn sure((none, each, most): (u32, u32, u32), count: u32) -> u16 {
     u16::try_from(none.saturating_add(each.saturating_mul(count.min(most)))).unwrap_or(1000)
 }
 
-/// The same where it is `first` at one and `step` more with each further one, never certain.
+/// Confidence in per mille: `first` at one, plus `step` for each further one, at most 980.
 pub(super) fn confidence(first: u32, step: u32, count: u32) -> u16 {
     u16::try_from(first.saturating_add(step.saturating_mul(count.saturating_sub(1)))).unwrap_or(980).min(980)
 }

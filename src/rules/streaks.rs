@@ -1,8 +1,8 @@
-//! The family of streaks: the same thing in a row, of a call, a tool, an agent or the run, until something ends it.
+//! The family of streaks: the same thing in a row (a call, a tool, an agent or the run) until something ends it.
 //!
-//! A rule of the family is a [`Row`]: what a fact is to it, and what it says. What is kept, how it is counted, bounded,
-//! saved and said is here, once. To add one: its row in a file below, its name in `rows!` there, its place in the order
-//! of checks (`registry!`), its cases.
+//! A rule of the family is a [`Row`]: how facts affect its streaks, and what it reports. Counting, bounds, snapshots
+//! and signals are shared code. To add a rule: its row in one of the files below, its name in `rows!` there, its place
+//! in the order of checks (`registry!`), and its cases.
 
 mod calls;
 mod failures;
@@ -21,7 +21,7 @@ use crate::text::{Key, mark};
 use alloc::{borrow::Cow, string::String};
 use smol_str::SmolStr;
 
-/// Of so many calls that are longer than any before them and come to something else, one counts.
+/// One in this many calls that grow longer and end differently each time still counts as evidence.
 const GROWN: u32 = 3;
 
 /// A rule of the family.
@@ -32,58 +32,59 @@ pub(super) struct Row {
     pub(super) limits: Limits,
     pub(super) budget: Option<Budget>,
     pub(super) sees: Facts,
-    /// Streaks watched at once.
+    /// Maximum number of streaks kept at once.
     pub(super) kept: usize,
-    /// Only streaks of different parts are evidence: of several classes, by several calls.
+    /// Only streaks with different parts are evidence: several error classes, or several calls.
     pub(super) mixed: bool,
     pub(super) kind: &'static str,
-    /// Confidence, as [`sure`] has it; never certain where it grows.
+    /// Parameters of [`sure`] for the confidence, which is capped at 980 if it grows.
     pub(super) sure: (u32, u32, u32),
     pub(super) instead: &'static str,
     pub(super) recommendation: Recommendation,
     pub(super) halt_reason: HaltReason,
-    /// Whether a fact may be anything to the streaks that there are.
+    /// Whether a fact may concern the existing streaks; a cheap check.
     pub(super) heeds: fn(&Streaks, &Fact<'_>) -> bool,
-    /// What a fact is to the rule: it may end streaks, and counts where it returns one.
+    /// Applies a fact: it may end streaks, and the returned occurrence is added to one.
     pub(super) see: for<'f> fn(&mut Streaks, &'f Fact<'f>, &Cx<'_>) -> Option<One<'f>>,
     pub(super) tell: fn(&Entry, &One<'_>, u32, &Cx<'_>) -> Words,
 }
 
-/// One more of a streak.
+/// One more occurrence in a streak.
 pub(super) struct One<'f> {
-    /// Whose streak it is, and of what; 0 where there is but one.
+    /// Whose streak it is, and of what; 0 if there is only one.
     pub(super) owner: Key,
     pub(super) key: Key,
-    /// What has to be the same all along.
+    /// What has to stay the same; a change starts the streak over.
     pub(super) what: Key,
-    /// What may change, and then makes the streak mixed; 0 for none.
+    /// What may change, which makes the streak mixed; 0 for none.
     pub(super) part: u32,
-    /// What was counted before is over.
+    /// Starts the streak over.
     pub(super) anew: bool,
-    /// Kept for the next one.
+    /// Stored until the next occurrence; what it means is up to the row.
     pub(super) mark: u64,
-    /// How long the call's arguments are; 0 where that says nothing. Who adds to them what each error asks for gets on.
+    /// Length of the call's arguments; 0 if it is irrelevant. An agent that adds what each error asks for makes
+    /// progress.
     pub(super) size: u16,
-    /// Mark of what the call acted upon; 0 for none. A streak of ever new ones is only told.
+    /// Mark of the call's target; 0 for none. A streak over ever new targets is advice only.
     pub(super) target: u32,
-    /// What is made or answered in one round is one.
+    /// All occurrences in one round count as one.
     pub(super) round: Option<Key>,
     pub(super) sighting: Sighting,
     pub(super) onset: Onset,
     pub(super) name: &'f str,
-    /// The key that a signature shows a part of.
+    /// Key whose digest is shown in the signature.
     pub(super) shown: Key,
     pub(super) scale: u16,
-    /// Whether it is evidence, or the streak merely goes on.
+    /// Whether this is evidence; otherwise the streak merely continues.
     pub(super) counts: bool,
 }
 
-/// What a rule says of a streak.
+/// The texts of a signal.
 pub(super) struct Words {
     pub(super) identity: Key,
     pub(super) signature: SmolStr,
     pub(super) message: String,
-    /// Where the agent is told something else.
+    /// What the agent is told, if it differs from the message.
     pub(super) what: Option<String>,
 }
 
@@ -93,7 +94,7 @@ impl Words {
     }
 }
 
-/// What a rule keeps, the latest last.
+/// A rule's streaks, newest last.
 pub(crate) type Streaks = Ring<Entry>;
 
 #[derive(Clone, Debug, Default)]
@@ -101,25 +102,25 @@ pub(crate) struct Entry {
     pub(super) owner: Key,
     pub(super) key: Key,
     pub(super) what: Key,
-    /// 0 for none.
+    /// Mark of the round of the latest evidence; 0 for none.
     pub(super) round: u32,
     pub(super) mark: u64,
     pub(super) part: u32,
-    /// What thresholds are multiplied by.
+    /// Factor on all thresholds.
     scale: u16,
-    /// What was acted upon lately, a bit for each, and how many were nothing new.
+    /// Bit set of recent targets, and the number of occurrences without a new target.
     targets: u32,
     old: u16,
-    /// How long the longest call was.
+    /// Length of the longest call.
     size: u16,
-    /// A bit for each part; none before another one than the first.
+    /// Bit set of the parts; 0 until a second part occurs.
     parts: u32,
     pub(super) streak: Streak,
 }
 codec!(struct Entry { owner, key, what, round, mark, part, scale, targets, old, size, parts, streak });
 
 impl One<'_> {
-    /// One at this event, without anything that tells it from others.
+    /// An occurrence at this event, with nothing that distinguishes it from others.
     pub(super) fn here(cx: &Cx<'_>) -> Self {
         Self {
             owner: 0,
@@ -150,12 +151,12 @@ impl One<'_> {
 }
 
 impl Entry {
-    /// Some of what was acted upon share their bit by chance.
+    /// Whether most targets were new. Half is enough, as some share a bit by chance.
     fn is_elsewhere(&self) -> bool {
         u32::from(self.old).saturating_mul(2) < self.streak.times
     }
 
-    /// Whether a call says more than any before it and comes to another part than all of them, but for each third part.
+    /// Whether a call is longer than any before and has a new part, except every third time ([`GROWN`]).
     fn gets_on(&mut self, one: &One<'_>) -> bool {
         let longest = self.size;
         self.size = longest.max(one.size);
@@ -177,7 +178,7 @@ impl Entry {
             self.round = round;
             let bit = 1_u32.rotate_left(one.target);
             let new = one.target != 0 && self.targets & bit == 0;
-            // Where half of the bits are taken, too many would meet by chance.
+            // With half of the bits set, too many targets would collide.
             self.targets = if self.targets.count_ones() >= 16 { bit } else { self.targets | bit };
             self.old = self.old.saturating_add(u16::from(!new));
         }
@@ -199,7 +200,7 @@ impl Row {
         self.signal(entry, self.count(entry), &one, cx)
     }
 
-    /// The evidence.
+    /// The amount of evidence.
     fn count(&self, entry: &Entry) -> u32 {
         if self.mixed && entry.parts == 0 { 0 } else { entry.streak.times }
     }
@@ -239,7 +240,7 @@ impl Row {
     }
 }
 
-/// The rules that rows describe.
+/// Implements the rules that the rows describe.
 macro_rules! rows {
     ($($name:ident = $row:ident),* $(,)?) => {$(
         pub(crate) struct $name;
@@ -249,7 +250,7 @@ macro_rules! rows {
             const ABOUT: &'static str = $row.about;
             const UNIT: &'static str = $row.unit;
             const LIMITS: $crate::rules::Limits = $row.limits;
-            // What the run has a budget of is the run's.
+            // A budget belongs to the whole run.
             const IN_LANE: bool = $row.budget.is_none();
             const SEES: $crate::rules::Facts = $row.sees;
             const BUDGET: Option<$crate::rules::Budget> = $row.budget;

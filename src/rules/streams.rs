@@ -1,4 +1,4 @@
-//! Which text belongs to which stream: one per agent and channel, from one assistant turn to the next.
+//! Which text belongs to which stream: one stream per agent and channel, from one assistant turn to the next.
 
 use crate::codec::codec;
 use crate::model::{Body, Channel, Event, HostKind, Role};
@@ -6,12 +6,12 @@ use crate::rules::{Cx, Fact, Facts};
 use crate::state::{Onset, Ring, agent_of};
 use crate::text::Key;
 
-/// Streams listened to at once; the one that has been silent for longest goes.
+/// Maximum number of streams followed at once; the one that has been silent longest is dropped.
 const STREAMS: usize = 3;
-/// Characters from which a whole message is listened to like a stream.
+/// Minimum length of a complete message that is analysed like a stream, in characters.
 pub(crate) const WHOLE: usize = 480;
 
-/// What listens to one stream.
+/// Analyses the text of one stream.
 pub(crate) trait Listener: Default {
     /// Whether both have heard the same text.
     fn heard_as(&self, other: &Self) -> bool;
@@ -35,15 +35,15 @@ impl<L> Default for Streams<L> {
 struct Stream<L> {
     agent: Key,
     channel: Channel,
-    /// The event it began with.
+    /// The event that the stream began with.
     onset: Onset,
-    /// The turn is over: what comes next on this channel is another stream.
+    /// The turn is over: further text on this channel starts another stream.
     ended: bool,
     listener: L,
 }
 codec!(struct Stream<L> { agent, channel, onset, ended, listener });
 
-/// What was heard in an event, and where.
+/// What a listener returned for an event, and which stream it belongs to.
 pub(crate) struct Heard<T> {
     pub(crate) what: T,
     pub(crate) agent: Key,
@@ -63,14 +63,14 @@ impl<L: Listener> Streams<L> {
         .and(Facts::STEP)
         .and(Facts::OUTPUT);
 
-    /// Whether a fact may be text, or end the turn of a stream that there is.
+    /// Whether a fact may be text, or may end the turn of an open stream.
     #[inline]
     pub(crate) fn heeds(&self, fact: &Fact<'_>) -> bool {
         self.open.len() > 0 || !matches!(fact, Fact::Call(..) | Fact::Step(..))
     }
 
-    /// Lets the listener of the stream that a fact belongs to hear its text; of whole messages those of at least
-    /// `whole` characters.
+    /// Passes the text of a fact to the listener of its stream. Complete messages are only analysed from `whole`
+    /// characters.
     pub(crate) fn hear<T>(
         &mut self,
         fact: &Fact<'_>,
@@ -90,7 +90,7 @@ impl<L: Listener> Streams<L> {
                     let (agent, channel) = (agent_of(&event.context), message.channel.unwrap_or_default());
                     let streamed = self.take(agent, channel);
                     self.end::<T>(Some(agent));
-                    // Bytes first: they are counted already, and there are at least as many.
+                    // Check bytes first: their number is known, and there are at least as many bytes as characters.
                     if message.text.len() < whole || message.text.chars().take(whole).count() < whole {
                         return None;
                     }
@@ -110,7 +110,7 @@ impl<L: Listener> Streams<L> {
         }
     }
 
-    /// Ends the turn where an event does. Nothing is heard in that.
+    /// Ends the turn if the event does. Always returns `None`.
     fn turn<T>(&mut self, event: &Event) -> Option<T> {
         let named = event.context.agent.as_ref().map(|_| agent_of(&event.context));
         match &event.body {
@@ -121,14 +121,14 @@ impl<L: Listener> Streams<L> {
         }
     }
 
-    /// Ends the turn of one agent, or of all. Nothing is heard in that.
+    /// Ends the turn of one agent, or of all. Always returns `None`.
     fn end<T>(&mut self, agent: Option<Key>) -> Option<T> {
         let over = self.open.iter_mut().filter(|stream| agent.is_none_or(|agent| stream.agent == agent));
         over.for_each(|stream| stream.ended = true);
         None
     }
 
-    /// The stream that goes on here, now the latest; one that is over begins anew.
+    /// The stream that continues here, made the newest; a stream whose turn is over starts afresh.
     fn listening(&mut self, agent: Key, channel: Channel, onset: Onset) -> Option<&mut Stream<L>> {
         let fresh = || Stream { agent, channel, onset, ended: false, listener: L::default() };
         let stream = self.open.renew(STREAMS, |stream| stream.agent == agent && stream.channel == channel, fresh)?;
@@ -142,7 +142,7 @@ impl<L: Listener> Streams<L> {
         self.open.take(|stream| stream.agent == agent && stream.channel == channel)
     }
 
-    /// What listens to the streams that are not over.
+    /// Listeners of the streams whose turn is not over.
     pub(crate) fn listeners(&self) -> impl Iterator<Item = &L> {
         self.open.iter().filter(|stream| !stream.ended).map(|stream| &stream.listener)
     }
@@ -152,7 +152,7 @@ impl<L: Listener> Streams<L> {
     }
 }
 
-/// The channel in words.
+/// The channel as a word.
 pub(crate) fn channel_words(channel: Channel) -> &'static str {
     match channel {
         Channel::Text => "answer",

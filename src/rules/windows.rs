@@ -1,9 +1,9 @@
-//! The family of windows: the latest of what each tool's calls came to, and how many of them are alike.
+//! The family of windows: the outcomes of each tool's latest calls, and how many of them are alike.
 //!
-//! A rule of the family is a [`Row`]: what a tool's window says of a call, what its outcome is to the window, and how
-//! much evidence a window holds. Which tools are watched, what is kept of them, how it is bounded and saved is here,
-//! once. To add one: its row in a file of its own, with `windows!` above it, its place in the order of checks
-//! (`registry!`), its cases.
+//! A rule of the family is a [`Row`]: what a tool's window implies for a call about to run, how a call's outcome
+//! affects the window, and how much evidence a window holds. Which tools are watched, and how windows are stored,
+//! bounded and saved, is shared code. To add a rule: its row in a file of its own with `windows!` above it, its place
+//! in the order of checks (`registry!`), and its cases.
 
 use crate::codec::{Codec, codec};
 use crate::model::ToolResult;
@@ -11,38 +11,38 @@ use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Payload, Signal, View};
 use crate::state::{Call, Ring, Step};
 use crate::text::Key;
 
-/// A rule of the family, which keeps an `E` of each call, and an `X` that is about no tool alone.
+/// A rule of the family, which keeps an `E` per call, and an `X` that belongs to no single tool.
 pub(super) struct Row<E: 'static, X: 'static = ()> {
     pub(super) id: &'static str,
     pub(super) about: &'static str,
     pub(super) unit: &'static str,
     pub(super) limits: Limits,
     pub(super) sees: Facts,
-    /// Tools watched at once.
+    /// Maximum number of tools watched at once.
     pub(super) tools: usize,
-    /// Items kept of a tool, at most.
+    /// Maximum number of items kept per tool.
     pub(super) kept: u32,
-    /// How many are looked back at is a setting.
+    /// Whether the window size can be configured, up to `kept`.
     pub(super) set: bool,
-    /// What a tool's window says of a call that is about to run.
+    /// What a tool's window implies for a call that is about to run.
     pub(super) ahead: fn(&Window<E>, &Call, &Cx<'_>) -> Option<Signal>,
-    /// Notes what such a call says itself.
+    /// Notes a call that is about to run.
     pub(super) called: fn(&mut X, &Call, &Payload<'_>),
-    /// Whether the outcome of a call may be anything to the windows that there are.
+    /// Whether the outcome of a call may concern the existing windows; a cheap check.
     pub(super) heeds: fn(&State<E, X>, &Step) -> bool,
-    /// Takes the outcome of a call in: what becomes of the tool's window, and what it says. The window of a tool that
-    /// is not watched is empty, and kept where it becomes the newest.
+    /// Takes in the outcome of a call: updates the tool's window, may return a signal, and says what becomes of the
+    /// window. For a tool that is not watched yet the window is empty, and is kept only if it becomes the newest.
     pub(super) see: See<E, X>,
     /// The evidence in a window, and what comes next.
     pub(super) holds: fn(&Window<E>, &X, &View<'_>) -> Outlook,
-    /// Whether what was restored is within its caps, beside the windows themselves.
+    /// Whether restored state is within its caps, apart from the windows themselves.
     pub(super) fits: fn(&State<E, X>) -> bool,
 }
 
-/// What becomes of the window is told beside what is said: a signal is large, and mostly there is none to be moved.
+/// [`After`] is an out-parameter because signals are large and usually absent: they should not be moved for nothing.
 type See<E, X> = fn(&mut Window<E>, &mut X, &Step, &ToolResult, &Cx<'_>, &mut After) -> Option<Signal>;
 
-/// What is kept of one tool, the latest last.
+/// What is kept of one tool, newest last.
 #[derive(Clone, Debug)]
 pub(crate) struct Window<E> {
     pub(super) tool: Key,
@@ -50,17 +50,17 @@ pub(crate) struct Window<E> {
 }
 codec!(struct Window<E> { tool, seen });
 
-/// What becomes of a window.
+/// What becomes of a window after an outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum After {
-    /// It stays where it is.
+    /// Stays where it is.
     Same,
-    /// It is the last to be dropped.
+    /// Becomes the newest, that is, the last to be dropped.
     Newest,
     Dropped,
 }
 
-/// What a rule keeps of a run.
+/// A rule's memory of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct State<E, X = ()> {
     pub(super) tools: Ring<Window<E>>,
@@ -82,7 +82,7 @@ impl<E: Codec, X> Row<E, X> {
         let mut new = Window { tool, seen: Ring::default() };
         let window = known.and_then(|index| state.tools.iter_mut().nth(index)).unwrap_or(&mut new);
         let mut after = After::Same;
-        // What is not there is not moved.
+        // Without a signal there is nothing to move.
         let Some(signal) = (self.see)(window, &mut state.more, step, result, cx, &mut after) else {
             self.put_back(state, known, new, after);
             return None;
@@ -91,13 +91,13 @@ impl<E: Codec, X> Row<E, X> {
         Some(signal)
     }
 
-    /// What is said of a call that is about to run; nothing where its tool is not watched.
+    /// The signal for a call that is about to run; `None` if its tool is not watched.
     pub(super) fn ahead(&self, state: &State<E, X>, call: &Call, cx: &Cx<'_>) -> Option<Signal> {
         let window = state.tools.iter().find(|window| window.tool == call.tool)?;
         (self.ahead)(window, call, cx)
     }
 
-    /// Does with a tool's window what becomes of it: the `known` one, or a `new` one.
+    /// Applies `after` to a tool's window, which is the one at index `known`, or the `new` one.
     fn put_back(&self, state: &mut State<E, X>, known: Option<usize>, new: Window<E>, after: After) {
         let newest = known.is_some_and(|index| index + 1 == state.tools.len());
         if after == After::Same || after == After::Newest && newest {
@@ -120,7 +120,7 @@ impl<E: Codec, X> Row<E, X> {
     }
 }
 
-/// The rule that a row describes, by the types that it keeps.
+/// Implements the rule that a row describes, given the types it keeps.
 macro_rules! windows {
     ($name:ident = $row:ident of $item:ty $(, $more:ty)?) => {
         pub(crate) struct $name;

@@ -1,14 +1,14 @@
-//! Laps of any length: a walk is begun again and again, and nothing on it is new.
+//! Laps of any length: a walk that is started over and over, with nothing new on it.
 //!
-//! Of an agent's latest steps two bytes each are kept, and of those that came round how often and when, so that a lap
-//! of [`RECENT`] steps is seen however long the run was before. A stretch in which hardly a step is new, with every
-//! step of a whole lap in it, is gone through for the third time. Order does not matter, and a few steps that are new
-//! do no harm; many are a batch that passes the same preparations.
+//! The latest steps of each agent are kept as two bytes each, together with how often and when those that recurred did,
+//! so that a lap of [`RECENT`] steps is found however long the run was before. A stretch in which hardly a step is new,
+//! and which contains every step of a whole lap, is on its third pass. Order does not matter, and a few new steps do no
+//! harm; many new steps make it a batch that shares the same preparations.
 //!
-//! For longer laps a sample is kept of what is no longer among the latest: of a quarter of the steps, of a sixteenth,
-//! and so on, the latest [`SAMPLE`] each. What is in it is told by the step itself, so that each lap has the same ones,
-//! and a lap of a thousand steps still has a handful. A stretch of laps looks at those steps alone that its sample
-//! would hold.
+//! For longer laps, samples are kept of the steps that are no longer among the latest: a quarter of them, a sixteenth,
+//! and so on, the latest [`SAMPLE`] of each. Whether a step is sampled depends on the step alone, so that each lap
+//! yields the same ones, and even a lap of a thousand steps has a handful. A stretch of such laps only looks at the
+//! steps that its sample would contain.
 
 use super::row::Row;
 use crate::codec::codec;
@@ -20,22 +20,22 @@ use crate::text::{Key, OutcomeFacts, combine, mark, number, printable};
 use crate::tuned;
 use alloc::{boxed::Box, vec::Vec};
 
-/// Agents whose steps are watched at once.
+/// Maximum number of agents followed at once.
 const AGENTS: usize = 4;
-/// Steps kept of an agent, the longest lap: in few bytes, since every run has them.
+/// Steps kept of an agent, the longest lap followed without samples; two bytes each, as every run has them.
 const RECENT: usize = 72;
-/// Samples of the steps before, each of a quarter of the one before it, and the steps of each that are kept.
+/// Number of samples of older steps, each a quarter as dense as the one before, and the steps kept of each.
 const SAMPLES: u32 = 4;
 const SAMPLE: usize = 12;
-/// Of those, the ones that must be older than what is found in a sample.
+/// Number of kept steps that must be older than one found in a sample.
 const BEYOND: usize = 4;
-/// Steps that came round, which only few runs have.
+/// Maximum number of recurring steps kept; only few runs have any.
 const PLACES: usize = 96;
-/// Steps that are not new of which at most so many are remembered.
+/// Maximum credit for recurring steps.
 const MOST: u32 = 24;
-/// Steps of a lap that must have come round before it counts.
+/// Number of consecutive steps that must have recurred before a lap counts.
 const BEGUN: u32 = 3;
-/// Letters of an answer from which on it shows what the call looked at, and no word that everything answers with.
+/// Minimum number of letters in an answer that shows what was looked at, rather than a stock reply.
 const WORTH_SEEING: u32 = 24;
 
 #[derive(Clone, Debug, Default)]
@@ -47,25 +47,25 @@ codec!(struct Long { agents });
 #[derive(Clone, Debug, Default)]
 struct Walker {
     agent: Key,
-    /// Its steps so far, and the latest that changed something.
+    /// Its steps so far, and the number of the latest that changed something.
     steps: u32,
     changed: u32,
-    /// Marks of the latest ones, two bytes each, the oldest first.
+    /// Marks of the latest steps, two bytes each, oldest first.
     recent: Vec<u8>,
-    /// The same of the samples.
+    /// The same for the sampled steps.
     before: Vec<u8>,
     again: Ring<Place>,
-    /// Only where steps came round: among the latest, and in a sample.
+    /// Only present if steps recurred: among the latest, and in a sample.
     stretch: Option<Box<Stretch>>,
     far: Option<Box<Stretch>>,
 }
 codec!(struct Walker { agent, steps, changed, recent, before, again, stretch, far });
 
-/// A step that came round with the same outcome.
+/// A step that recurred with the same outcome.
 #[derive(Clone, Copy, Debug, Default)]
 struct Place {
     mark: u32,
-    /// Number of the step, and how often it came.
+    /// Number of the latest such step, and how often it came.
     last: u32,
     times: u32,
 }
@@ -74,19 +74,19 @@ codec!(struct Place { mark, last, times });
 /// A part of the walk in which hardly a step was new.
 #[derive(Clone, Debug, Default)]
 struct Stretch {
-    /// The thinnest sample that its steps were found in; 0 among the latest.
+    /// The sparsest sample that its steps were found in; 0 for the latest steps.
     sample: u32,
     start: u32,
-    /// What it began with.
+    /// Mark of its first step.
     first: u32,
     credit: u32,
-    /// Steps in a row that came round within it, and the lap that they are a part of.
+    /// Recurring steps in a row within it, and the laps they have completed.
     begun: u32,
     laps: u32,
-    /// How often the two before the latest of them came.
+    /// Counts of the two steps before the latest.
     lately: (u32, u32),
     period: u32,
-    /// New mutations of the agent before it, and by now.
+    /// The agent's new mutations before it, and now; low halves of the counters.
     mutations: u32,
     now: u32,
     onset: Onset,
@@ -95,36 +95,36 @@ struct Stretch {
 }
 codec!(struct Stretch { sample, start, first, credit, begun, laps, lately, period, mutations, now, onset, sightings, row });
 
-/// What tells a call and its outcome from the others of a run. Two in a thousand steps are taken for one of the latest
-/// though they are none, which is one point of the evidence.
+/// Identifies a call and its outcome among the steps of a run. Collides with one of the latest steps in two of a
+/// thousand cases, which is worth one point of evidence.
 fn mark_of(call: &Call, facts: &OutcomeFacts) -> [u8; 2] {
-    // Who looks at the same thing and sees the same has looked there before, however he put it.
+    // Looking at the same target with the same answer is the same step, however the call is phrased.
     let looks = !call.mutates && !facts.negative && !facts.failed && facts.letters >= WORTH_SEEING;
     let what = call.target.filter(|_| looks).unwrap_or(call.key);
     let [one, two, three, four] = (mark(what) ^ mark(facts.light).rotate_left(9)).to_le_bytes();
     [one ^ three, two ^ four]
 }
 
-/// The marks, where one is among them: hardly a step is, and a compiler can look at several at once.
+/// The marks, if `mark` is among them. It rarely is, and this check can be vectorised.
 fn held(known: &[[u8; 2]], mark: [u8; 2]) -> Option<core::slice::Iter<'_, [u8; 2]>> {
     let mark = u16::from_le_bytes(mark);
     known.iter().fold(false, |held, known| held | (u16::from_le_bytes(*known) == mark)).then(|| known.iter())
 }
 
-/// The thinnest sample that a step is in, by the lower byte of its mark; 0 for none.
+/// The sparsest sample that a step belongs to, by the lower byte of its mark; 0 for none.
 fn sample_of(mark: &[u8]) -> u32 {
     mark.first().map_or(0, |low| low.trailing_zeros() / 2)
 }
 
 impl Walker {
-    /// How many steps ago one was made, of the latest ones.
+    /// How many steps ago the same step was made, among the latest.
     fn ago(&self, mark: [u8; 2]) -> Option<u32> {
         let (known, _) = self.recent.as_chunks();
         let ago = held(known, mark)?.rev().position(|known| *known == mark)?;
         u32::try_from(ago + 1).ok()
     }
 
-    /// Where the oldest one of a sample stands, where no more of it can be kept.
+    /// Position of the oldest step of a sample, if the sample is full.
     fn oldest(&self, sample: u32) -> Option<usize> {
         let (mut oldest, mut kept) = (None, 0);
         for (at, known) in self.before.chunks_exact(2).enumerate() {
@@ -136,7 +136,7 @@ impl Walker {
         oldest.filter(|_| kept >= SAMPLE)
     }
 
-    /// A step is no longer among the latest.
+    /// Moves the oldest of the latest steps into the samples, or drops it.
     fn leaves(&mut self) {
         let Some(mark) = self.recent.first_chunk::<2>().copied() else { return };
         self.recent.drain(..2);
@@ -150,8 +150,8 @@ impl Walker {
         self.before.extend(mark);
     }
 
-    /// The densest sample that goes back to a step and well beyond it: what is near the end of one may be in it in one
-    /// lap and not in the next.
+    /// The densest sample that reaches back to the step and well beyond it: a step near the end of a sample may be in
+    /// it in one lap and missing in the next.
     fn found(&self, mark: [u8; 2]) -> Option<u32> {
         let (known, _) = self.before.as_chunks();
         let at = held(known, mark)?.position(|known| *known == mark)?;
@@ -207,7 +207,7 @@ impl Walker {
 }
 
 impl Stretch {
-    /// A step that is new: too many end it.
+    /// A new step; too many of them end the stretch.
     fn strays(stretch: &mut Option<Box<Self>>) {
         let left = stretch.as_ref().and_then(|stretch| stretch.credit.checked_sub(tuned::LAP_NEW.get()));
         match (stretch, left) {
@@ -235,13 +235,13 @@ impl Stretch {
             return;
         }
         self.begun = self.begun.saturating_add(1);
-        // What stands twice in a lap comes round too often.
+        // Ignore steps that occur twice in a lap, and so recur more often.
         let (one, two) = self.lately;
         (self.laps, self.lately) = (times.min(one).min(two), (two, times));
         self.period = period;
     }
 
-    /// Laps that were gone through or begun; one less for each new change on the way.
+    /// Laps that were completed or begun; each new change in between takes one off.
     fn laps(&self) -> u32 {
         if self.begun < BEGUN {
             return 0;
@@ -282,18 +282,18 @@ impl Stretch {
             None => (Some(self.period), self.onset),
         };
         signal.sightings = self.sightings.iter().copied().collect();
-        // The way is the same, and not every step of it.
+        // The route is the same, but not every step of it.
         Some(only_told(signal, cx))
     }
 }
 
-/// The call of a step that is one of a walk: nobody waits for anything with it.
+/// The call of a step that belongs to a walk: steps that wait for something do not.
 fn walked(step: &Step) -> Option<&Call> {
     step.call.as_ref().filter(|call| !call.polling && !step.facts.waiting)
 }
 
 impl Long {
-    /// Takes the next step.
+    /// Takes in the next step.
     pub(super) fn step(&mut self, step: &Step) {
         let Some(call) = walked(step) else { return };
         let agent = step.agent;
@@ -305,7 +305,7 @@ impl Long {
         }
     }
 
-    /// What the laps of the agent add up to with the step that was taken last.
+    /// The signal for the agent of the step taken in last.
     pub(super) fn signal(&self, step: &Step, cx: &Cx<'_>) -> Option<Signal> {
         let (call, walker) = (walked(step)?, self.agents.last()?);
         walker.stretches().find_map(|stretch| stretch.signal(walker.agent, &call.name, cx))
@@ -338,7 +338,7 @@ mod tests {
     const RULE: &str = "cycle";
     const ALONE: &str = r#"{"rules":{"repeated-call":{"enabled":false},"same-answer":{"enabled":false}}}"#;
 
-    /// A lap of so many look-ups.
+    /// A lap of this many look-ups.
     fn lap(steps: usize) -> String {
         (0..steps).map(|n| format!("look/l{n}:found{n} ")).collect()
     }
@@ -358,7 +358,7 @@ mod tests {
 
     #[test]
     fn nearly_the_same_lap() {
-        // One step is new, two have another outcome or stand beside another one, two have changed places.
+        // One step is new, two have different outcomes or neighbours, two have changed places.
         let noisy = |lap: usize| -> String {
             let step = |n: usize| match n {
                 7 => format!("look/l8:found8 look/new{lap}:x{lap} "),
@@ -388,20 +388,21 @@ mod tests {
 
     #[test]
     fn long_ways_that_share_a_part() {
-        // Three days with the same morning round of forty steps, the same checks now and then, and other work.
+        // Days with the same morning round of forty steps, the same checks now and then, and different work.
         let day = |day: usize| -> String {
             let work = |at: usize| (0..9).map(|n| format!("look/d{day}a{at}n{n}:d{day}a{at}n{n} ")).collect::<String>();
             lap(40) + &(0..20).map(|at| work(at) + "look/status:clean ").collect::<String>()
         };
         Script::new(ALONE).play(&(0..5).map(day).collect::<String>()).expect(RULE, &[]);
-        // The same way with other answers.
+        // The same route with different answers.
         let answers = |lap: usize| (0..150).map(|n| format!("look/l{n}:lap{lap}n{n} ")).collect::<String>();
         Script::new(ALONE).play(&(0..4).map(answers).collect::<String>()).expect(RULE, &[]);
     }
 
     #[test]
     fn what_only_looks_like_laps() {
-        // The same preparations for other things, answers that change, a new change in each lap, one more look at all of it.
+        // The same preparations for different things, changing answers, a new change in each lap, a second look at
+        // everything.
         let batch = |prepared: usize, new: usize| -> String {
             let one = |at: usize| (0..new).map(|n| format!("look/n{at}_{n}:{at}x{n} ")).collect::<String>();
             (0..6).map(|at| lap(prepared) + &one(at)).collect()
@@ -418,7 +419,7 @@ mod tests {
         Script::new(patient).play(&lap(15).repeat(8)).expect(RULE, &[]);
     }
 
-    /// Two agents at two tasks in turns: one walks laps, the other gets on.
+    /// Two agents taking turns at two tasks: one walks laps, the other makes progress.
     fn interleaved(laps: usize) -> Vec<String> {
         let mut all = Vec::new();
         let mut put = |who: &str, at: String, found: String| {

@@ -1,10 +1,10 @@
-//! Steps in a row that were all made shortly before and came to the same, whatever their order: four ways to list two
-//! files, taken by turns; a short way that was gone twice and is begun once more. There are more of them than lie
-//! between one and its like.
+//! Steps in a row that were all made shortly before with the same results, in any order: four ways to list two files,
+//! used in turn; a short route that was walked twice and is begun a third time. The row is longer than the distance
+//! between any of its steps and the previous occurrence.
 //!
-//! Laps of two or three steps are told of by themselves ([`super::Walk`]) as early. What is made right after itself is
-//! no further one (`repeated-call` counts it), nor is what found nothing or handed work over. A step that is new, a
-//! change, also another agent's that the caller may see, and a rest begin it anew.
+//! Laps of two or three steps are reported just as early by [`super::Walk`]. A step repeated immediately adds nothing
+//! (`repeated-call` counts it), nor does one that found nothing or handed work over. A new step, a change (including
+//! another agent's that the caller may see) and a rest start the row over.
 
 use crate::codec::codec;
 use crate::state::{Onset, Step, Time};
@@ -12,14 +12,14 @@ use crate::text::Asks;
 use crate::tuned;
 use alloc::boxed::Box;
 
-/// Laps that so many steps in a row as tell of a loop are worth; each further one is worth one more.
+/// Laps that the shortest reported row is worth; each further step is worth one more.
 const LAPS: u32 = 3;
-/// The longest lap that is none of these.
+/// Longest lap that is left to [`super::Walk`], in steps.
 const LAP: u32 = 3;
-/// Milliseconds from which another look at the same things is one at what they are by then.
+/// Milliseconds after which a second look at the same things may show something new.
 const REST: i64 = 60_000;
 
-/// Those of one agent, where there are any.
+/// The current row of one agent, if any.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Row(Option<Box<Steps>>);
 codec!(struct Row(_));
@@ -27,19 +27,19 @@ codec!(struct Row(_));
 #[derive(Clone, Debug, Default)]
 pub(super) struct Steps {
     pub(super) many: u32,
-    /// What they began with.
+    /// Mark of the first step.
     pub(super) first: u32,
     pub(super) onset: Onset,
-    /// Changes that the agent may have seen before the latest one, and when it was.
+    /// Changes that the agent may have seen before the latest step, and the time of that step.
     changes: u32,
     at: Time,
-    /// How long ago one of them was made, at most.
+    /// The largest distance of a step to its previous occurrence, in steps.
     far: u32,
 }
 codec!(struct Steps { many, first, onset, changes, at, far });
 
 impl Row {
-    /// Takes a step that came round, by its mark; it was made so many steps `ago`, if nothing was changed since.
+    /// Takes in a recurring step by its mark; it was last made `ago` steps earlier, `None` if something changed since.
     pub(super) fn took(&mut self, step: &Step, mark: u32, ago: Option<u32>) {
         if step.facts.negative || step.call.as_ref().is_none_or(|call| call.asks == Asks::Handover) {
             return;
@@ -65,19 +65,19 @@ impl Row {
         (steps.at, steps.changes) = (step.at.into(), changes);
     }
 
-    /// A step is new.
+    /// A new step ends the row.
     pub(super) fn ends(&mut self) {
         self.0 = None;
     }
 
-    /// Those that tell of a loop, and what they are worth, in laps.
+    /// The row if it is long enough to report, and what it is worth, in laps.
     pub(super) fn told(&self) -> Option<(&Steps, u32)> {
         let steps = self.0.as_deref().filter(|steps| steps.far > LAP)?;
         let enough = tuned::ROW_STEPS.get().max(steps.far.saturating_add(1));
         Some((steps, steps.many.checked_sub(enough)?.saturating_add(LAPS)))
     }
 
-    /// What they are worth, in laps.
+    /// What the row is worth, in laps.
     pub(super) fn laps(&self) -> u32 {
         self.told().map_or(0, |(_, laps)| laps)
     }
@@ -90,7 +90,7 @@ mod tests {
     use alloc::{format, string::String};
 
     const RULE: &str = "cycle";
-    /// Only the rule in question.
+    /// Only the rule under test.
     const ALONE: &str = r#"{"rules":{"repeated-call":{"enabled":false},"same-answer":{"enabled":false}}}"#;
 
     fn play(steps: &str) -> crate::rules::testing::Played {
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn known_steps_in_any_order() {
-        // Four ways to list the same, taken as they come.
+        // Four ways to list the same things, in varying order.
         let ways = "list/a:x look/b:y walk/c:z find/d:w ";
         let again = "look/b:y list/a:x find/d:w walk/c:z look/b:y ";
         play(&format!("{ways}{again}")).expect(RULE, &[]);
@@ -107,7 +107,7 @@ mod tests {
         played.expect(RULE, &[(19, Nudge)]);
         let message = played.findings(RULE)[0].message.clone();
         assert!(message.starts_with("The latest 6 steps, `find` among them"), "{message}");
-        // Nothing but told, however long it goes on.
+        // Advice only, however long it continues.
         let on = format!("{ways}{again}find/d:w list/a:x find/d:w look/b:y list/a:x walk/c:z look/b:y");
         play(&on).strongest(RULE, Nudge);
     }
@@ -116,13 +116,13 @@ mod tests {
     fn what_begins_it_anew() {
         let ways = "list/a:x look/b:y walk/c:z find/d:w ";
         let again = "look/b:y list/a:x find/d:w walk/c:z look/b:y";
-        // A new step, another outcome, a change, somebody's words.
+        // A new step, a different outcome, a change, a user's message.
         for between in ["look/e:v", "look/b:q", "*1", "|"] {
             play(&format!("{ways}{again} {between} find/d:w list/a:x")).expect(RULE, &[]);
         }
-        // The same call again and again is another rule's.
+        // Immediate repetition of one call is another rule's.
         play(&"list/a:x ".repeat(12)).expect(RULE, &[]);
-        // A way is walked twice: that is one more look. A third time is none.
+        // Walking a route twice is one more look; a third time is not.
         let way: String = (0..7).map(|at| format!("look/l{at}:found{at} ")).collect();
         play(&way.repeat(2)).expect(RULE, &[]);
         play(&format!("{}look/l0:found0", way.repeat(2))).expect(RULE, &[(29, Nudge)]);

@@ -17,12 +17,12 @@ fn asked(script: &str) -> Vec<usize> {
 fn a_judge_is_asked_about_a_hunt() {
     assert!(asked("a- b- c-").is_empty());
     assert_eq!(asked("a- b- c- d-"), [7]);
-    // Once per so many attempts.
+    // Once per that many attempts.
     assert_eq!(asked("a- b- c- d- e- f- g- h-"), [7, 15]);
-    // Now and then something comes of it.
+    // Some attempts yield something.
     assert_eq!(asked("a- b:1 c- d- e:2 f-"), [11]);
     assert!(asked("a- b:1 c:2 d- e:3 f:4 g- h:5 i:6 j-").is_empty());
-    // Errors that differ, and one error that is repeated-error's.
+    // Different errors; and one repeated error, which is `repeated-error`'s.
     assert_eq!(asked("a!one b!two c!three d!four e!five f!six"), [11]);
     assert!(asked("a!x b!x c!x d!x e!x f!x g!x h!x").is_empty());
     // Any tool.
@@ -38,7 +38,7 @@ fn what_is_no_hunt() {
         "#1 a- b- c- d- e- f-",
         // An error after a new change is a test.
         "a!one *1 b!two *2 c!three *3 d!four *4 e!five *5 f!six *6 g!seven",
-        // A shell that says nothing has done what it was told.
+        // A silent shell command has done what it was told.
         "bash/a. bash/b. bash/c. bash/d. bash/e. bash/f.",
         "*1 *2 *3 *4 *5 *6 *7",
         // A human's message, another agent.
@@ -61,14 +61,14 @@ fn the_answer_counts() {
         ("+e:regressing", &[(8, Nudge)]),
         ("+e:progressing", &[]),
         ("+e:external", &[]),
-        // The same again, in other words too, and a contradiction that is no surer.
+        // The same judgement again, also in other words, and a contradiction with no more confidence.
         ("+e:stalled +e:stalled,900", &[(8, Nudge)]),
         ("+e:stalled +e:regressing,900", &[(8, Nudge)]),
         ("+e:progressing +e:stalled", &[]),
-        // A surer one.
+        // A contradiction with more confidence.
         ("+e:progressing +e:stalled,900", &[(9, Nudge)]),
         ("+e:stalled +e:progressing,900", &[(8, Nudge)]),
-        // A few steps later, and too late.
+        // A few steps later; and too late.
         ("e:1 f:2 +e:stalled", &[(12, Nudge)]),
         ("e:1 f:2 g:3 h:4 i:5 j:6 k:7 l:8 +e:stalled", &[]),
         ("| +e:stalled", &[]),
@@ -76,7 +76,7 @@ fn the_answer_counts() {
         Script::new("{}").play(&format!("{four}{answers}")).expect(RULE, expected);
     }
     Script::new("{}").play("+e:stalled a- b- c- +e:stalled").expect(RULE, &[]);
-    // Stuck once more is said once more.
+    // Stuck again is reported again.
     let again = format!("{four}+e:stalled {four}+e:stalled").replacen(
         "d- +e:stalled a- b- c- d-",
         "d- +e:stalled e- f- g- h-",

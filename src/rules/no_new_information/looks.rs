@@ -1,8 +1,8 @@
-//! Parts of one thing that are read again and again, each time cut in another way.
+//! Parts of one thing that are read again and again, cut differently each time.
 //!
-//! No two calls are the same, and no two answers; what repeats is their lines. A look counts where hardly a line of it
-//! was not in an earlier one, twice where most of all that is known came again, and something else looked at or changed
-//! in between begins anew.
+//! No two calls and no two answers are the same; what repeats is their lines. A look counts if hardly any of its lines
+//! are new, and twice if it shows most of all known lines again. Looking at or changing something else in between
+//! starts over.
 
 use crate::codec::codec;
 use crate::model::ToolResult;
@@ -11,37 +11,37 @@ use crate::state::{Call, Ring, Step};
 use crate::text::{Key, salted};
 use alloc::vec::Vec;
 
-/// Agents whose looks are remembered at once.
+/// Maximum number of agents followed at once.
 const AGENTS: usize = 2;
-/// Lines remembered, and lines of one look that are looked at.
+/// Lines remembered, and lines read per look.
 const LINES: usize = 768;
 const OF_A_LOOK: usize = 256;
-/// Lines without which a look is no part of a text, and bytes of a line that says something.
+/// Minimum number of lines for a look to be part of a text, and minimum bytes of a line that means anything.
 const FEWEST: usize = 4;
 const SHORTEST: usize = 4;
-/// A look is news where more than one line in so many is new.
+/// A look is news if more than one in this many lines is new.
 const NEWS: usize = 20;
-/// Points of a look at a part with hardly a new line, and at most of what is known; whoever reads on overlaps with what
-/// he has read.
+/// Points of a look with hardly a new line, and of one that shows most of the known lines again. Reading on overlaps
+/// with what was read.
 const PART: u32 = 1;
 const WHOLE: u32 = 2;
-/// Points that are worth as much as an answer.
+/// Points that are worth one answer.
 const ANSWER: u32 = 2;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Looks(Ring<Look>);
 codec!(struct Looks(_));
 
-/// What one agent has looked at lately.
+/// What one agent has looked at recently.
 #[derive(Clone, Debug, Default)]
 struct Look {
     agent: Key,
     target: Key,
-    /// 0 before the first.
+    /// The latest call; 0 before the first.
     call: Key,
-    /// New mutations of the run at that time.
+    /// New mutations that the latest call may have seen, including its own.
     mutations: u64,
-    /// Marks of lines, the oldest first; none before the second look.
+    /// Marks of lines, oldest first; empty before the second look.
     lines: Vec<u16>,
     points: u32,
     stale: Streak,
@@ -49,8 +49,8 @@ struct Look {
 codec!(struct Look { agent, target, call, mutations, lines, points, stale });
 
 impl Looks {
-    /// Takes in what came of a call; the looks in a row that brought hardly a new line, and what they are worth in
-    /// answers, where it was one of them.
+    /// Takes in a result. If it is a look with hardly a new line, returns the streak of such looks and its worth in
+    /// answers.
     pub(super) fn took(&mut self, step: &Step, call: &Call, result: &ToolResult, salt: u64) -> Option<(&Streak, u32)> {
         let target = call.target?;
         if step.facts.failed || call.polling {
@@ -62,7 +62,7 @@ impl Looks {
         if (look.target, look.mutations) != (target, mutations) {
             *look = first();
         }
-        // The same call is another rule's.
+        // Repeats of one call are another rule's.
         let before = core::mem::replace(&mut look.call, call.key);
         if before == 0 || before == call.key || !look.learn(&result.output, salt) {
             return None;
@@ -85,7 +85,7 @@ impl Look {
         self.points / ANSWER
     }
 
-    /// Remembers the lines of a text: whether hardly one was new.
+    /// Remembers the lines of a text; returns whether hardly any was new.
     fn learn(&mut self, text: &str, salt: u64) -> bool {
         let lines = text.lines().map(content).filter(|line| line.len() >= SHORTEST).take(OF_A_LOOK);
         let (mut all, mut new) = (0, Vec::new());
@@ -112,7 +112,7 @@ impl Look {
     }
 }
 
-/// A line without its number and its margins.
+/// A line without its number and margins.
 fn content(line: &str) -> &str {
     let line = line.trim();
     line.trim_start_matches(|char: char| char.is_ascii_digit() || matches!(char, ':' | '|' | '\t' | ' ' | '→' | '-'))

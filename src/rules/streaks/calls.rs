@@ -1,4 +1,4 @@
-//! Streaks of calls, whatever comes of them.
+//! Streaks of calls, whatever their results.
 
 use super::{One, Row, Words, rows};
 use crate::model::{HaltReason, Recommendation};
@@ -14,8 +14,8 @@ rows! {
 }
 
 /// Catches: one parallel round full of copies of the same call.
-/// Must not catch: batches over different targets, and a copy or two, which models make by mistake.
-/// Idea: a cap on turns does not see a loop that happens within one; the unit of all other rules is the round.
+/// Must not catch: batches over different targets; a copy or two, which models make by mistake.
+/// Idea: a cap on turns does not see a loop within a single turn, and the unit of all other rules is the round.
 const CALL_FLOOD: Row = Row {
     id: "call-flood",
     about: "Copies of one call within one round.",
@@ -34,7 +34,7 @@ const CALL_FLOOD: Row = Row {
     see: |streaks, fact, cx| {
         let Fact::Call(call, _) = fact else { return None };
         let round = call.round?;
-        // The next round of an agent ends its last one.
+        // An agent's next round ends its previous one.
         if streaks.last().is_some_and(|last| last.owner == call.agent && last.mark != round) {
             streaks.retain(|entry| entry.owner != call.agent);
         }
@@ -49,10 +49,9 @@ const CALL_FLOOD: Row = Row {
     },
 };
 
-/// Catches: a call made again and again that nothing answers.
-/// Must not catch: copies within one parallel round, a call that was answered or turned away in the meantime.
-/// Idea: an agent whose results are dropped on the way asks again for ever; the fault is the harness's, and only the
-/// host can mend it.
+/// Catches: a call that is repeated although it never gets a result.
+/// Must not catch: copies within one parallel round; a call that was answered or turned away in the meantime.
+/// Idea: an agent whose results get lost asks again for ever; the fault is the harness's, and only the host can fix it.
 const UNANSWERED_CALL: Row = Row {
     id: "unanswered-call",
     about: "The same call again although none of it was answered.",
@@ -81,7 +80,7 @@ const UNANSWERED_CALL: Row = Row {
         };
         match answered {
             Some(call) => streaks.retain(|entry| entry.key != call.key || entry.owner != call.agent),
-            // An answer to an unknown call may be anyone's.
+            // A result without a known call may belong to any of them.
             None => streaks.clear(),
         }
         None
@@ -93,9 +92,9 @@ const UNANSWERED_CALL: Row = Row {
     },
 };
 
-/// Catches: one call, byte for byte, a hundred times on end although its outcome keeps changing.
-/// Must not catch: polling and stepping of any ordinary length.
-/// Idea: a changed outcome is progress, but not without end.
+/// Catches: one call, byte for byte, a hundred times in a row although its outcome keeps changing.
+/// Must not catch: polling and stepping of ordinary length.
+/// Idea: a changed outcome is progress, but not indefinitely.
 const BLIND_REPEAT: Row = Row {
     id: "blind-repeat",
     about: "One call, byte for byte, on end, whatever its outcome.",
@@ -114,7 +113,7 @@ const BLIND_REPEAT: Row = Row {
     see: |_, fact, cx| {
         let (step, owner) = match fact {
             Fact::Step(step, _) => (step, step.agent),
-            // A lane of its own: what the host reports between two calls of the agent does not part them.
+            // A streak of its own: what the host reports between two calls of the agent does not separate them.
             Fact::Custom(step) => (step, combine("custom", &[step.agent])),
             _ => return None,
         };
@@ -133,11 +132,10 @@ const BLIND_REPEAT: Row = Row {
     },
 };
 
-/// Catches: the same edit made again and again, each time after another one has undone it: two states, each with its
-/// own error.
-/// Must not catch: builds, deployments and copies after each edit, an edit that is taken back once, an edit that
-/// failed.
-/// Idea: only something new is progress. Of runs that reached their goal hardly one makes a change for the third time.
+/// Catches: the same edit made again and again, each time after another edit has undone it: two states, each with an
+/// error of its own.
+/// Must not catch: builds, deployments and copies after each edit; an edit that is reverted once; an edit that failed.
+/// Idea: only something new is progress. In runs that reached their goal, hardly any change is made a third time.
 const REMADE_CHANGE: Row = Row {
     id: "remade-change",
     about: "The same change made again after others that undid it.",
@@ -229,7 +227,7 @@ mod tests {
             Script::new("{}").play("a> a> a>").expect(RULE, &[(2, Nudge)]);
             Script::new("{}").play("a> a> a> a> a>").last(RULE, Block);
             Script::new("{}").play("a> a> a> a> a> a> a> a> a>").last(RULE, Halt);
-            // Another call between changes nothing; an answer does, and so does a human's message.
+            // Another call in between changes nothing; a result ends the streak, and so does a human's message.
             Script::new("{}").play("a> look/b:x a> look/c:x a>").last(RULE, Nudge);
             Script::new("{}").play("a> a:x a> a:x a>").expect(RULE, &[]);
             Script::new("{}").play("a> a%not-executed a> a>").expect(RULE, &[]);

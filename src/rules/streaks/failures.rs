@@ -14,9 +14,10 @@ rows! {
 }
 
 /// Catches: a tool that has stopped working for this agent: nothing but failures, whatever they say.
-/// Must not catch: a tool that works now and then, failing checks with new edits between, searches that find nothing,
-/// looks at what is still under way. Failures of one class are `repeated-error`'s, which says more about them.
-/// Idea: errors that differ each time escape every comparison; that none of the calls worked does not.
+/// Must not catch: a tool that works now and then; failing checks with new edits in between; searches that find
+/// nothing; checks on something still in progress. Failures of one class belong to `repeated-error`, which says more
+/// about them.
+/// Idea: errors that differ each time escape every comparison; the fact that none of the calls worked does not.
 const FAILURE_STREAK: Row = Row {
     id: "failure-streak",
     about: "One tool failing on end, in whatever way.",
@@ -46,7 +47,7 @@ const FAILURE_STREAK: Row = Row {
         let at_once = !anew && round.is_some() && known.is_some_and(|known| Some(known.round) == round.map(mark));
         let (part, counts) = match step.facts.class {
             Some(_) if at_once => (0, true),
-            // What is waited for is still under way.
+            // What is being waited for is still in progress.
             Some(class) => (
                 mark(class),
                 !(step.facts.waiting
@@ -58,7 +59,7 @@ const FAILURE_STREAK: Row = Row {
         let (sighting, onset) = (step.sighting, step.onset);
         let name = step.name(result);
         let target = call.and_then(|call| call.target).map_or(0, mark);
-        // Code gets longer by itself.
+        // Code gets longer anyway.
         let fields = call.filter(|call| !call.runs_a_program() && call.sees == Sees::Own);
         let size = fields.map_or(0, |call| call.echo.length());
         let (key, mark) = (step.tool, step.mutations_after());
@@ -71,11 +72,10 @@ const FAILURE_STREAK: Row = Row {
     },
 };
 
-/// Catches: one file, page or thing at which everything fails in the same way, through whatever tool or agent.
-/// Must not catch: different things wrong with one file, errors that a new change or a good look at the target ends.
-/// One call made again and again is `repeated-call`'s.
-/// Idea: a dead resource is tried by one agent after another and by one tool after another; each sees only its own
-/// share.
+/// Catches: one file, page or other target at which everything fails in the same way, through whatever tool or agent.
+/// Must not catch: different things wrong with one file; errors that end with a new change or a successful look at the
+/// target. Repeats of one call belong to `repeated-call`.
+/// Idea: one agent after another and one tool after another tries a dead resource; each sees only its own share.
 const FAILING_TARGET: Row = Row {
     id: "failing-target",
     about: "One target failing in the same way through any tool or agent.",
@@ -96,7 +96,8 @@ const FAILING_TARGET: Row = Row {
         let call = step.call.as_ref()?;
         let owner = call.target?;
         let Some(key) = step.facts.mistake else {
-            // It answers: what failed before was not the target's fault, or is over. A look ends no change that failed.
+            // The target works: what failed before was not its fault, or is over. A look does not end the failures of a
+            // change.
             if !step.facts.failed && !step.facts.negative {
                 streaks.retain(|entry| entry.owner != owner || (entry.mark & 1 == 1 && !call.mutates));
             }
@@ -104,9 +105,9 @@ const FAILING_TARGET: Row = Row {
         };
         let known = streaks.iter().find(|entry| entry.owner == owner && entry.key == key);
         let anew = known.is_some_and(|known| known.mark >> 1 != step.mutations_before());
-        // The lowest bit: one of those that failed was to change something.
+        // The lowest bit of the mark: one of the failed calls was to change something.
         let mutates = call.mutates || known.is_some_and(|known| !anew && known.mark & 1 == 1);
-        // Who counts the tries until a load has passed makes one call.
+        // Numbered retries of a transient failure count as one call.
         let again = known.filter(|known| known.part != mark(call.key) && step.transient(result));
         let part = again.map_or_else(|| mark(call.key), |known| known.part);
         let (mark, round) = (step.mutations_after() << 1 | u64::from(mutates), call.round);
@@ -121,15 +122,15 @@ const FAILING_TARGET: Row = Row {
     },
 };
 
-/// Catches: nothing but failures, of whatever kind, for as many times as the host allows.
-/// Must not catch: anything, unless `budgets.consecutiveErrors` is set; negative answers (a search that found
-/// nothing has not failed).
+/// Catches: nothing but failures, of whatever kind, as often as the host allows.
+/// Must not catch: anything, unless `budgets.consecutiveErrors` is set; negative answers (a search that found nothing
+/// has not failed).
 /// Idea: the last safety check of every agent loop.
 ///
-/// External failures count, too. The document on failures keeps them from the counter of a *task's* loops, which asks
-/// whether the agent works badly; this is the *run's* budget, which asks how much may fail before someone looks, and
-/// its document says nothing about whose fault an error is. Who wants to wait for a service out sets a larger budget
-/// and follows `external-failure`.
+/// External failures count as well. The document on failures excludes them from the counter of a *task's* loops, which
+/// asks whether the agent works badly; this is the *run's* budget, which asks how much may fail before someone looks,
+/// and its document makes no difference between causes. To wait out an outage, set a larger budget and follow
+/// `external-failure`.
 const CONSECUTIVE_ERRORS: Row = Row {
     id: "consecutive-errors",
     about: "Failures in a row, of whatever kind.",
@@ -190,14 +191,14 @@ mod tests {
             Script::new("{}").play(&failures(16)).last(RULE, Halt);
             Script::new("{}").play(&(failures(4) + "k:1 " + &failures(4))).expect(RULE, &[]);
             Script::new("{}").play(&(failures(4) + "*1 " + &failures(4))).expect(RULE, &[]);
-            // What is under way has not failed yet.
+            // What is in progress has not failed yet.
             let look = || pair("bash", r#"{"command":"sleep 60; gh pr checks 7"}"#, "error", "lint pass, unit pending");
             let fails = |error| pair("bash", &format!(r#"{{"command":"make {error}"}}"#), "error", error);
             events("{}", [fails("no rule"), look(), fails("out of date"), look(), fails("stop here")].concat())
                 .expect(RULE, &[]);
             Script::new("{}").play("a!x b!x c!x d!x e!x f!x").expect(RULE, &[]);
             Script::new("{}").play("a!x b!x c!x d!x e!y").last(RULE, Nudge);
-            // Who adds what each error asks for gets on; code gets longer by itself.
+            // Adding what each error asks for is progress; code gets longer anyway.
             let asked = ["berth", "draught", "flag", "crew", "cargo", "pilot"];
             let errors = ["no berth", "how deep", "which nation", "nobody aboard", "an empty hold", "who steers"];
             let grows = |tool: &str, field: bool| -> String {
@@ -212,7 +213,7 @@ mod tests {
             };
             assert_eq!(grows("moor", true), "None");
             assert_eq!(grows("bash", false), "Some(Nudge)");
-            // Another tool's success proves nothing for this one.
+            // Another tool's success proves nothing about this one.
             Script::new("{}").play(&(failures(4) + "other/k:1 l!l")).last(RULE, Nudge);
         }
     }
@@ -233,7 +234,7 @@ mod tests {
             Script::new("{}").play("one/=a!x two/=b!x three/=c!x four/=d!x").expect(RULE, &[]);
             Script::new("{}").play("one/=a!x two/=a!y three/=a!z four/=a!w").expect(RULE, &[]);
             Script::new("{}").play("one/=a!x two/=a!x five/=a:1 three/=a!x four/=a!x").expect(RULE, &[]);
-            // A look ends no change that failed; a change does.
+            // A successful look does not end the failures of a change; a successful change does.
             Script::new("{}").play("edit/=a!x write/=a!x read/=a:1 patch/=a!x save/=a!x").last(RULE, Nudge);
             Script::new("{}").play("edit/=a!x write/=a!x edit/=a:1 patch/=a!x save/=a!x").expect(RULE, &[]);
             Script::new("{}").play("one/=a!x two/=a!x *1 three/=a!x four/=a!x").expect(RULE, &[]);
@@ -251,7 +252,7 @@ mod tests {
             Script::new(limited).play("a!x b!y c:z d!x e!y").expect("consecutive-errors", &[]);
             Script::new(limited).play("a!x b!y | c!z").expect("consecutive-errors", &[]);
             Script::new("{}").play("a!x b!y c!z").expect("consecutive-errors", &[]);
-            // Whoever is to blame: the agent, the service.
+            // Whoever is to blame: the agent or the service.
             Script::new(limited).play("+f:a +x:503 +f:b").expect("consecutive-errors", &[(2, Level::Halt)]);
             Script::new(limited).play("+x:503 +x:503 +x:429").expect("consecutive-errors", &[(2, Level::Halt)]);
             Script::new(limited).play("+x:503 +x:503 a:1 +x:503 +x:503").expect("consecutive-errors", &[]);

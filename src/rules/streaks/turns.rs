@@ -1,4 +1,4 @@
-//! Streaks of turns and of what the host does about them.
+//! Streaks of turns, and of what the host does about them.
 
 use super::{One, Row, Words, rows};
 use crate::model::{Body, Channel, HaltReason, HostKind, Outcome, Recommendation};
@@ -14,12 +14,12 @@ rows! {
     CompactionLoop = COMPACTION_LOOP,
 }
 
-/// Steps between two compactions up to which the first has done nothing.
+/// Maximum number of steps between two compactions for the second to count.
 const STEPS: u64 = 3;
 
 /// Catches: a model that answers with nothing, again and again.
-/// Must not catch: the blank text that comes with a call; a single empty answer that a retry mends.
-/// Idea: hosts retry an empty answer, and nobody counts the retries.
+/// Must not catch: the blank text that accompanies a call; a single empty answer that a retry fixes.
+/// Idea: hosts retry empty answers, and nobody counts the retries.
 const BLANK_TURNS: Row = Row {
     id: "blank-turns",
     about: "Answers without text and without a call, in a row.",
@@ -46,7 +46,7 @@ const BLANK_TURNS: Row = Row {
                 return None;
             }
             Fact::Event(event) => match &event.body {
-                // A piece of text can end a streak, and counts for none.
+                // A delta can end a streak but is never part of one.
                 Body::Delta(_) if streaks.len() == 0 => return None,
                 Body::Delta(delta) => (agent_of(&event.context), delta.channel, &delta.text),
                 _ => {
@@ -56,7 +56,7 @@ const BLANK_TURNS: Row = Row {
             },
             _ => return None,
         };
-        // Thoughts are no answer.
+        // Reasoning is no answer.
         if channel.unwrap_or_default() == Channel::Reasoning {
             return None;
         }
@@ -76,8 +76,8 @@ const BLANK_TURNS: Row = Row {
 };
 
 /// Catches: a hook that will not let the agent stop, and an agent that can do nothing about it.
-/// Must not catch: a hook that refuses, and an agent that then works on.
-/// Idea: between two refusals something has to come back from a tool, or the third will be like the first.
+/// Must not catch: a hook that refuses, and an agent that then continues to work.
+/// Idea: unless a tool returns something between two refusals, the third will be like the first.
 const HOOK_LOOP: Row = Row {
     id: "hook-loop",
     about: "Hooks refusing again and again without a result between.",
@@ -94,14 +94,14 @@ const HOOK_LOOP: Row = Row {
     halt_reason: HaltReason::Stalled,
     heeds: |streaks, fact| streaks.len() > 0 || fact.host().is_some(),
     see: |streaks, fact, cx| {
-        // What a hook refused has not been done.
+        // A call that a hook denied has done nothing.
         if let Fact::Step(step, _) = fact
             && step.outcome != Outcome::Denied
         {
             streaks.clear();
         }
         let host = fact.host().filter(|host| host.kind == HostKind::HookBlock)?;
-        // That a refusal of a transition was obeyed is told in the same way, and is no hook's.
+        // Hosts report that they enforced a refused transition in the same way; that is not a hook's refusal.
         if host.name.as_deref().is_some_and(is_about_phases) {
             return None;
         }
@@ -116,9 +116,10 @@ const HOOK_LOOP: Row = Row {
     },
 };
 
-/// Catches: a context that is compacted again right after it was compacted.
+/// Catches: a context that is compacted again right after a compaction.
 /// Must not catch: a long run that is compacted every now and then.
-/// Idea: a compaction after three steps or fewer has made no room, and the next will make none either.
+/// Idea: if the context is full again within three steps, the compaction made no room, and the next will make none
+/// either.
 const COMPACTION_LOOP: Row = Row {
     id: "compaction-loop",
     about: "The context compacted again at most three steps after it was compacted.",
