@@ -73,7 +73,7 @@ mod tests {
         Script::workflow("{}").play("c=1,js7 c=2,js8 c=3,js7 c=4,js8").expect(RULE, &[(3, Gate)]);
         Script::workflow("{}").play("c=a,js1 c=b,js2 c=a,js3 c=b,js4").expect(RULE, &[(3, Gate)]);
         Script::workflow("{}").play("c=1,js7 c=2,js8 c=3,js7 c=4,js9").expect(RULE, &[]);
-        // A turn without any says nothing about it.
+        // A turn without structured output says nothing about it.
         Script::workflow("{}").play("c=1,js7 c=2 c=3,js8 c=4 c=5,js7 c=6 c=7,js8").expect(RULE, &[(6, Gate)]);
     }
 
@@ -81,7 +81,7 @@ mod tests {
     fn patches_of_a_task() {
         Script::workflow("{}").play("c=1 %d:a c=2 %d:b c=3 %d:a c=4 %d:b").expect(RULE, &[(7, Gate)]);
         Script::workflow("{}").play("c=1 %d:a c=2 %d:b c=3 %d:a c=4 %d:c").expect(RULE, &[]);
-        // The documents for themselves, whatever the patch.
+        // The documents count separately, whatever the patch does.
         Script::workflow("{}").play("c=1 %m:a,d:1 c=2 %m:b,d:2 c=3 %m:a,d:3 c=4 %m:b,d:4").expect(RULE, &[(7, Gate)]);
     }
 
@@ -89,7 +89,7 @@ mod tests {
     fn progress_between_ends_it() {
         Script::workflow("{}").play("c=a %f:4 c=b %f:3 c=a %f:2 c=b %f:1").expect(RULE, &[]);
         Script::workflow("{}").play("c=a %k:1 c=b %k:2 c=a %k:3 c=b").expect(RULE, &[]);
-        // New patches are no new words.
+        // New patches do not end an alternation of messages.
         Script::workflow("{}").play("c=a %d:1 c=b %d:2 c=a %d:3 c=b").expect(RULE, &[(6, Gate)]);
     }
 }
