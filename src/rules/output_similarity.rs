@@ -1,5 +1,6 @@
 //! Catches: an output that is at least 90 % similar to one of the agent's last five: the same thing said again in
-//! nearly the same words. Off by default. Must not catch: outputs that share a frame but not their content; blank ones.
+//! nearly the same words. Off by default.
+//! Must not catch: outputs that share a frame but not their content; blank ones.
 //! Idea: the fuzzy variant that the seed document on output signatures compares itself with. It needs the outputs
 //! themselves: at most 1,000 characters of each are kept, masked; of a longer one, half of them from its end. Each
 //! agent has a window for each task that its outputs name; beyond the cap, the longest window loses its oldest output.

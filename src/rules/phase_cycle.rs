@@ -1,9 +1,9 @@
 //! Catches: a task that goes back and forth between a few phases: the same two to five transitions made twice in full.
-//! If the lap returns the way it came, one transition before the second lap is complete. Must not catch: one rework
-//! (there, back, there and on), a walk through more phases than `cycleDetectionLength`, retries of one phase, a
-//! workflow that is started over. Idea: the cycle detection of the document about loop prevention. Its palindromes fit
-//! none of its examples and would refuse the first honest rework; what its examples have in common is a lap that is
-//! walked twice.
+//! If a lap of four or more returns the way it came, one transition before the second lap is complete.
+//! Must not catch: one rework (there, back, there and on), a walk through more phases than `cycleDetectionLength`,
+//! retries of one phase, a workflow that is started over.
+//! Idea: the cycle detection of the document about loop prevention. Its palindromes fit none of its examples and would
+//! refuse the first honest rework; what its examples have in common is a lap that is walked twice.
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Metrics, PhaseStanding, Recommendation};

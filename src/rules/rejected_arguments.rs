@@ -1,7 +1,7 @@
-//! Catches: repeated calls that a tool rejects for their arguments, or that name a tool which does not exist. Must not
-//! catch: one slip and its correction, errors of the program that a tool runs, refusals by a person. Idea: a call that
-//! never got as far as doing anything teaches nothing about the task, only how to make the call; an agent that gets it
-//! wrong twice is guessing. In recorded runs, the largest family of the loops that people mark.
+//! Catches: repeated calls that a tool rejects for their arguments, or that name a tool which does not exist.
+//! Must not catch: one slip and its correction, errors of the program that a tool runs, refusals by a person.
+//! Idea: a call that never got as far as doing anything teaches nothing about the task, only how to make the call; an
+//! agent that gets it wrong twice is guessing. In recorded runs, the largest family of the loops that people mark.
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation, ToolResult};

@@ -1,7 +1,8 @@
-//! Catches: one tool failing in the same way over and over although its arguments change. Must not catch: different
-//! errors of one tool, an edit-and-test rhythm whose error moves on, searches that find nothing (a negative answer is
-//! no error), rejected calls (other rules), failures that are waited out. Idea: errors are compared by class, not by
-//! arguments: this is the loop people suffer from most. Evidence is shared by all agents of a run.
+//! Catches: one tool failing in the same way over and over although its arguments change.
+//! Must not catch: different errors of one tool, an edit-and-test rhythm whose error moves on, searches that find
+//! nothing (a negative answer is no error), rejected calls (other rules), failures that are waited out.
+//! Idea: errors are compared by class, not by arguments: this is the loop people suffer from most. Evidence is shared
+//! by all agents of a run.
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Outcome, Recommendation, ToolResult};

@@ -29,8 +29,8 @@ const ITERATIONS: Row = Row {
     says: |used| format!("The run has used {used} iterations"),
 };
 
-/// Catches: a run that has taken longer than allowed, in event time. Must not catch: anything, unless
-/// `budgets.maxRuntimeMs` is set; events without a timestamp.
+/// Catches: a run that has taken longer than allowed, in event time.
+/// Must not catch: anything, unless `budgets.maxRuntimeMs` is set; events without a timestamp.
 /// Idea: the second safety check of every agent loop.
 const RUNTIME: Row = Row {
     id: "max-runtime",

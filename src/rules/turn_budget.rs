@@ -1,6 +1,7 @@
-//! Catches: one turn of a node that took more time or tokens than a turn may. Must not catch: turns of nodes outside
-//! the workflow, unless the budget is set; turns that report neither time nor tokens. Idea: the seed document on loop
-//! safety, its per-turn budget: 10 minutes by default, tokens if set.
+//! Catches: one turn of a node that took more time or tokens than a turn may.
+//! Must not catch: turns of nodes outside the workflow, unless the budget is set; turns that report neither time nor
+//! tokens.
+//! Idea: the seed document on loop safety, its per-turn budget: 10 minutes by default, tokens if set.
 
 use crate::model::Body;
 use crate::rules::node_budget::{Spending, spent};

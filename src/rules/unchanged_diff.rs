@@ -1,4 +1,5 @@
-//! Catches: two iterations that leave the same patch or the same documents behind: the second one achieved nothing.
+//! Catches: two iterations that leave the same patch, timestamps aside, or the same documents behind: the second one
+//! achieved nothing.
 //! Must not catch: readings within one iteration, iterations after which fewer tests fail or a checklist is longer.
 //! Idea: the seed document on loop safety, the second signal of a stall.
 
