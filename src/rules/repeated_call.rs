@@ -11,17 +11,20 @@
 //! - By the time since the previous occurrence ([`Entry::most_by_clock`]): at most 1 after a minute; after ten seconds
 //!   (2 after five) where waiting is expected; after five seconds (2 before) if the answer says to wait; after twenty
 //!   seconds (2 after ten) for a read-only call with nothing in between.
-//! - At most 1 after a pause where waiting is expected, or after a sleep or two seconds if waiting may resolve what the
-//!   result reports ([`Entry::was_waited_for`]).
+//! - At most 1 after a pause where waiting is expected, or after a sleep, two seconds or a growing wait if waiting may
+//!   resolve what the result reports ([`Entry::was_waited_for`]).
 //! - 1 if an answer of several words differs only in a few of them and in figures that have both risen and fallen. This
 //!   is advisory only.
 //! - 1 for keys and gestures that are merely acknowledged. If something new was seen since, 0, and their points so far
 //!   are halved: only a look shows what they did.
+//! - 0 if it is no repetition ([`Entry::recurs`]): something new was seen since, and it acts; an image that nothing
+//!   identifies, with steps in between; more is left to be changed, or fewer errors are; an index between new pages. 0
+//!   as well if the agent waits for something else.
 //!
 //! A different outcome halves the points, or clears them if something was waited for, and is never flagged itself. If
 //! the agent does something for the first time between two occurrences (opens the next row, then closes it with the
-//! same key), a successful call may be part of each piece of work, so the finding is advisory only. So is that of looks
-//! a minute or more apart where waiting is expected.
+//! same key), a successful call may be part of each piece of work, so the finding is advisory only. So is one about
+//! looks a minute or more apart where waiting is expected.
 
 use crate::codec::{Codec, Reader, codec};
 use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
@@ -35,7 +38,7 @@ use alloc::{borrow::Cow, boxed::Box, vec::Vec};
 
 /// Calls kept at once, and as many custom events.
 const ENTRIES: usize = 32;
-/// Calls whose answer changes kept at once.
+/// Calls with a changing answer that are kept at once.
 const MOVING: usize = 8;
 /// Points of a repeat right after the previous occurrence: the most that a repeat is worth.
 const ADJACENT: u32 = 3;
@@ -93,7 +96,7 @@ struct Entry {
     at: Time,
     /// Milliseconds between the latest two occurrences; 0 if unknown.
     gap: u32,
-    /// 0 for none.
+    /// Key of its round; 0 for none.
     round: Key,
     onset: Onset,
     sightings: Latest,
@@ -205,7 +208,7 @@ impl Flags {
         self.0 & Self::PATIENT != 0
     }
 
-    /// Whether its answers were seen to change while nothing else was done: an unchanged one is then waited out.
+    /// Whether its answers were seen to change while nothing else was done: the agent then waits for the next change.
     const fn moves(self) -> bool {
         self.0 & Self::MOVES != 0
     }
@@ -350,7 +353,7 @@ impl Entry {
             return true;
         }
         let Some(result) = result else { return false };
-        // Overload and network failures call for a wait, and a short one for a longer one each time. If the agent only
+        // Overload and network failures call for waiting, and short waits for longer ones each time. If the agent only
         // looks and does nothing else, the clock alone shows that it waits.
         let gap = self.gap(step);
         let brief = facts.failed || result.output.len() < PAGE;
@@ -376,8 +379,8 @@ impl Entry {
     }
 
     /// Whether a different answer is the previous one except for a small moving part; its sketch is kept for the next
-    /// comparison. Never where little may change each time for a reason: after a wait or a new mutation, and for an
-    /// answer that failed or says to wait.
+    /// comparison. Never after a wait or a new mutation, nor for an answer that failed or says to wait: those may well
+    /// change little each time.
     fn moves_a_part(&mut self, step: &Step, result: &ToolResult, moving: &mut Option<Box<Ring<Moving>>>) -> bool {
         let waited = self.at.zip(step.at).is_some_and(|(last, now)| now.saturating_sub(last) >= WAITED);
         let whole = self.whole();

@@ -225,7 +225,7 @@ impl Script {
         self.event(&format!(r#""type":"progress",{}"#, fields.join(",")))
     }
 
-    /// The fields of an event about the task; none where the token only names it.
+    /// The fields of an event about the task; `None` if the token only names it.
     fn task_event(&mut self, token: &str) -> Option<String> {
         let (kind, rest) = token.split_once(':').unwrap_or((token, ""));
         let fields = match kind {

@@ -80,7 +80,7 @@ codec!(struct Kind { kind, light, trouble, line, said, left, figures, class, wor
 enum Became {
     /// It came to the same, worth so many points.
     Same(u32),
-    /// It came to the same, which counts nothing.
+    /// It came to the same, which does not count.
     Excused,
     /// Its outcome reports progress.
     Further,

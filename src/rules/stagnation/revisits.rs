@@ -30,7 +30,7 @@ const MOST: u32 = 9;
 /// Known ones in a row from which they are reported.
 const ROW: u32 = 7;
 
-/// Present once an answer has told something.
+/// Present once an answer has been more than an acknowledgement.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Revisits(Option<Box<Places>>);
 codec!(struct Revisits(_));
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn moves_that_are_counted() {
         counted(|at| at + 1).strongest(RULE, Nudge);
-        // A counter that rises in another way tells something.
+        // A counter that rises in another way carries information.
         counted(|at| 10 * at).expect(RULE, &[]);
         counted(|at| at * at).expect(RULE, &[]);
     }

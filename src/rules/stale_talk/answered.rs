@@ -40,7 +40,7 @@ impl Answered {
         }
     }
 
-    /// Something was done or found, which ends the evidence.
+    /// Drops the evidence: something was done or found.
     pub(super) fn ends(&mut self) {
         self.again = Streak::default();
     }

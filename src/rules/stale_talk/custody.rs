@@ -56,7 +56,7 @@ impl Custody {
         self.spared = 2;
     }
 
-    /// Something was done or found, or there are new figures, which ends the evidence.
+    /// Drops the evidence: something was done or found, or there are new figures.
     pub(super) fn ends(&mut self) {
         self.returns = Streak::default();
     }
