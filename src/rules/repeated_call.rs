@@ -17,9 +17,9 @@
 //!   is advisory only.
 //! - 1 for keys and gestures that are merely acknowledged. If something new was seen since, 0, and their points so far
 //!   are halved: only a look shows what they did.
-//! - 0 if it is no repetition ([`Entry::recurs`]): something new was seen since, and it acts; an image that nothing
-//!   identifies, with steps in between; more is left to be changed, or fewer errors are; an index between new pages. 0
-//!   as well if the agent waits for something else.
+//! - 0 if it is no repetition ([`Entry::recurs`]): it acts, and something new was seen since; an image that nothing
+//!   identifies, with steps in between; a statement that changed as many rows as its limit; fewer errors than before;
+//!   an index between new pages. 0 as well if the agent waits for something else.
 //!
 //! A different outcome halves the points, or clears them if something was waited for, and is never flagged itself. If
 //! the agent does something for the first time between two occurrences (opens the next row, then closes it with the
