@@ -1,12 +1,12 @@
-//! Catches: iterations of one agent whose whole outputs say the same thing three times on end.
+//! Catches: iterations of one agent whose whole outputs say the same thing three times in a row.
 //! Must not catch: different actions on the same file, falling numbers of failing tests, one retry, several agents that
 //! say the same thing once each.
 //! Idea: the seed document on loop detection by output signatures: window 5, threshold 3, consecutive at the end of the
 //! window, then a gate with three options. Each agent has a window for each task that its outputs name.
 //!
-//! A signature may be the same while fewer tests fail each time, since it names two of them at most. A number of
-//! failing tests that is lower than any before in the streak is a step forward, and the streak begins anew; a fall back
-//! to a number that was there before is a swing.
+//! A signature may stay the same while fewer tests fail each time, since it names two of them at most. A number of
+//! failing tests lower than any before in the streak is progress and starts a new streak; a return to a number that was
+//! already reached is not.
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
@@ -17,9 +17,9 @@ use crate::text::{Key, combine, salted};
 use alloc::{format, string::String, string::ToString, vec::Vec};
 
 const MAX_WINDOW: u32 = 32;
-/// Agents and tasks with a window; the one that an output came from the longest ago goes first.
+/// Windows kept, one per agent and task; the one whose latest output is the oldest is dropped first.
 const WINDOWS: usize = 64;
-/// Characters of an output's first line kept for the report.
+/// Characters of an output's first line that are kept for the report.
 pub(crate) const LINE: usize = 80;
 
 pub(crate) struct OutputSignature;
@@ -27,7 +27,7 @@ pub(crate) struct OutputSignature;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     windows: Ring<Window>,
-    /// Iterations that had to make room.
+    /// Windows dropped at their cap since this was last read.
     lost: u64,
 }
 codec!(struct State { windows, lost });
@@ -46,7 +46,7 @@ codec!(struct Window { task, agent, latest, iterations });
 struct Iteration {
     number: u64,
     signature: Key,
-    /// How many tests it says fail.
+    /// How many tests fail, if it says so.
     failing: Option<u32>,
     line: String,
     sighting: Sighting,
@@ -55,7 +55,7 @@ struct Iteration {
 codec!(struct Iteration { number, signature, failing, line, sighting, onset });
 
 impl Window {
-    /// The newest iterations with the same signature and no step forward between them, oldest first.
+    /// The latest iterations in a row with the same signature and no progress between them, oldest first.
     fn streak(&self) -> impl Iterator<Item = &Iteration> {
         let (mut start, mut fewest, mut before) = (0, None::<u32>, None);
         for (index, iteration) in self.latest.iter().enumerate() {
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn table() {
-        // The window table of the document: two in a row of three do not do.
+        // The window table of the document: three equal outputs in a window are not enough, they have to be in a row.
         Script::new("{}").play("o:a o:b o:a o:a").expect(RULE, &[]);
         Script::new("{}").play("o:a o:b o:a o:a o:a").expect(RULE, &[(4, Gate)]);
         Script::new("{}").play("o:a o:b o:a o:b o:a o:b").expect(RULE, &[]);

@@ -1,9 +1,9 @@
-//! Catches: an output that is at least 90 % like one of the agent's last five: the same thing said again in nearly the
-//! same words. Off by default.
+//! Catches: an output that is at least 90 % similar to one of the agent's last five: the same thing said again in
+//! nearly the same words. Off by default.
 //! Must not catch: outputs that share a frame but not their content; blank ones.
 //! Idea: the fuzzy variant that the seed document on output signatures compares itself with. It needs the outputs
-//! themselves: at most 1,000 characters of each, masked, are kept, half of them from its end where it is longer. Each
-//! agent has a window for each task that its outputs name; where there are many, the longest of them gets shorter.
+//! themselves: at most 1,000 characters of each are kept, masked; of a longer one, half of them from its end. Each
+//! agent has a window for each task that its outputs name; beyond the cap, the longest window loses its oldest output.
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
@@ -15,16 +15,16 @@ use alloc::{format, string::String, vec::Vec};
 use smol_str::SmolStr;
 
 const MAX_WINDOW: u32 = 16;
-/// Outputs kept of a run.
+/// Outputs kept per run, over all windows.
 const HELD: usize = 16;
-/// Percent from which two outputs are alike.
+/// Similarity in percent from which two outputs are alike.
 const ALIKE: u32 = 90;
 
 pub(crate) struct OutputSimilarity;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct State {
-    /// The one that an output came from last is the last one.
+    /// One per agent and task, ordered by the latest output.
     windows: Ring<Window>,
 }
 codec!(struct State { windows });
@@ -40,7 +40,7 @@ struct Window {
 codec!(struct Window { task, agent, latest, count });
 
 impl State {
-    /// Makes room for another output.
+    /// Drops outputs beyond [`HELD`], from the longest window first, and windows that are left empty.
     fn trim(&mut self) {
         while self.windows.iter().map(|window| window.latest.len()).sum::<usize>() > HELD {
             let longest = self.windows.iter().map(|window| window.latest.len()).max().unwrap_or(0);
@@ -70,7 +70,7 @@ impl Rule for OutputSimilarity {
     const SEES: Facts = Facts::OUTPUT;
     type State = State;
 
-    /// The output itself, and all that are looked back at.
+    /// The output itself and all those in the window.
     fn reach(window: u32) -> u32 {
         window.saturating_add(1)
     }

@@ -1,5 +1,5 @@
-//! Catches: a task that goes back and forth between a few phases: the same two to five transitions twice in full, or a
-//! walk that turns round on itself and comes back the same way, one transition before its second lap is full.
+//! Catches: a task that goes back and forth between a few phases: the same two to five transitions made twice in full.
+//! If a lap of four or more returns the way it came, one transition before the second lap is complete.
 //! Must not catch: one rework (there, back, there and on), a walk through more phases than `cycleDetectionLength`,
 //! retries of one phase, a workflow that is started over.
 //! Idea: the cycle detection of the document about loop prevention. Its palindromes fit none of its examples and would
@@ -13,9 +13,9 @@ use crate::state::{Flow, KEY_BYTES, Onset, Ring, Sighting, Whose};
 use crate::text::{Key, combine, key, sorted};
 use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
 
-/// Phases kept of a walk: those of its latest ten transitions.
+/// Phases kept of a walk: those of its latest ten transitions, that is, two laps of [`LONGEST`].
 const WALK: usize = 11;
-/// Longest lap, in transitions: two of them are within the walk.
+/// Longest lap, in transitions.
 const LONGEST: usize = 5;
 
 pub(crate) struct PhaseCycle;
@@ -32,7 +32,7 @@ struct Walk {
     task: Key,
     task_name: String,
     phases: Ring<Entered>,
-    /// Where the cycle began that the latest transition went on with.
+    /// Onset of the cycle that the latest transition is part of.
     cycle: Option<Onset>,
 }
 codec!(struct Walk { task, task_name, phases, cycle });
@@ -59,8 +59,8 @@ impl Walk {
         phase(back).is_some() && phase(back) == phase(back + period)
     }
 
-    /// The shortest lap that the walk ends with twice, through at most `distinct` phases, and how many of its entries
-    /// the two laps take.
+    /// The shortest lap that the walk ends with twice, over at most `distinct` phases: its length in transitions and
+    /// the number of entries of the walk that belong to both laps.
     fn lap(&self, distinct: usize) -> Option<(usize, usize)> {
         (2..=LONGEST).find_map(|period| {
             let same = (0..=period).take_while(|back| self.repeats(*back, period)).count();
@@ -83,7 +83,7 @@ impl Walk {
         };
         let walk = self.phases.iter().skip(self.phases.len().saturating_sub(entries));
         let names: Vec<&str> = walk.clone().take(2 * period).map(|entered| entered.name.as_str()).collect();
-        // The first phase is where the cycle starts from, the second one is entered by its first transition.
+        // The cycle starts from the first phase; its first transition enters the second one.
         let onset = *self.cycle.get_or_insert(walk.clone().nth(1)?.onset);
         let message = format!("Oscillating cycle detected: {}", names.join("→"));
         let signature = lap_name(names.get(..period)?);
@@ -103,13 +103,13 @@ impl Walk {
     }
 }
 
-/// Whether a lap, wherever one begins, goes out one way and comes back the same way.
+/// Whether a lap, wherever it begins, returns the way it came.
 fn turns_round(lap: &[Key]) -> bool {
     let at = |index: usize| lap.get(index % lap.len());
     (0..lap.len()).any(|turn| (1..lap.len()).all(|step| at(turn + step) == at(turn + lap.len() - step)))
 }
 
-/// A lap's phases, the same wherever in the lap one begins.
+/// A name for a lap's phases that does not depend on where the lap begins.
 fn lap_name(lap: &[&str]) -> String {
     let rotations = (0..lap.len()).map(|start| lap.iter().cycle().skip(start).take(lap.len()).copied().collect());
     rotations.min().map(|lap: Vec<&str>| lap.join("→")).unwrap_or_default()
@@ -208,13 +208,14 @@ mod tests {
             (on, "p/i i/t t/f f/i i/t t/f f/i", &[6]),
             (on, "a/b b/c c/b b/a a/b b/c c/b", &[6]),
             (on, "b/c c/b b/a a/b b/c c/b b/a", &[6]),
-            // It goes on, and is found as long as it does.
+            // Found for as long as it goes on.
             (on, "a/b b/a a/b b/a a/b b/c c/a", &[3, 4]),
             // One rework, two of different kinds, a rework that moves on.
             (on, "i/t t/i i/t t/d", &[]),
             (on, "i/t t/i i/t t/r r/i i/t t/d", &[]),
             (on, "a/b b/c c/a a/b b/c c/d", &[]),
-            // A ring of three is walked in one direction: it does not turn round and needs both laps in full.
+            // A ring of three is walked in one direction: it does not return the way it came and needs both laps in
+            // full.
             (on, "a/b b/c c/a a/b b/c", &[]),
             // More phases than the configured length.
             (two, "a/b b/c c/a a/b b/c c/a", &[]),

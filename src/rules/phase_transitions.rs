@@ -1,11 +1,11 @@
-//! Catches: a phase of a workflow that one task leaves for the same other phase more often than it may. The last time
-//! is told, the next one is refused.
+//! Catches: a phase of a workflow that one task leaves for the same other phase more often than allowed. The last
+//! allowed transition gets a nudge, the next one is refused.
 //! Must not catch: other transitions, other tasks, retries (a phase entered from itself is a visit, see `phases`),
 //! counts that a human has cleared.
-//! Idea: the transition limits of the document about loop prevention. Its rule refuses a transition that was made as
-//! often as allowed; its worked example refuses `fix→test` on the last time it is allowed, right after `test→fix` had
-//! its last. Both hold here: where the way back has been used up a moment ago, the round trip is complete, and what
-//! would lead into a phase that can only be left by a refused transition is refused already.
+//! Idea: the transition limits of the document about loop prevention. Its rule refuses a transition that has been made
+//! as often as allowed; its worked example refuses `fix→test` on its last allowed time, right after `test→fix` had its
+//! last. Both hold here: if the task's previous transition was the way back and used up its limit, the last allowed
+//! transition is refused already, since it would complete a round trip into a phase that cannot be left the same way.
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Metrics, Recommendation};
@@ -15,16 +15,16 @@ use crate::state::{Flow, KEY_BYTES, Ring, Sighting, Whose};
 use crate::text::{Key, combine};
 use alloc::format;
 
-/// Transitions remembered in a run, over all of its tasks; the one made the longest ago goes first.
+/// Transitions kept per run, over all of its tasks; the one made the longest ago is dropped first.
 const TRANSITIONS: usize = 128;
 
 pub(crate) struct PhaseTransitions;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct State {
-    /// Ordered by the latest time each was made.
+    /// Ordered by when each was last made.
     made: Ring<Made>,
-    /// Transitions that had to make room.
+    /// Transitions dropped at their cap since this was last read.
     lost: u64,
 }
 codec!(struct State { made, lost });
@@ -129,11 +129,11 @@ mod tests {
             (two, "a/b a/c a/d", &[]),
             (two, "a/b b/c a/b", &[(2, Nudge)]),
             (two, "a/b b/c a/b b/c a/b", &[(2, Nudge), (3, Nudge), (4, Gate)]),
-            // The way back was used up a moment ago.
+            // The way back was used up by the previous transition.
             (two, "a/b b/a a/b b/a", &[(2, Nudge), (3, Gate)]),
-            // The way back was used up, but something else came since.
+            // The way back was used up, but another transition came since.
             (two, "a/b b/a a/b b/c c/b b/a", &[(2, Nudge), (5, Nudge)]),
-            // Retries leave no phase; entering one from nowhere neither.
+            // Neither a retry nor an entry from nowhere leaves a phase.
             (two, "a/a a/a a/a a/a /a /a /a", &[]),
             (two, "#t a/b #u a/b #v a/b", &[]),
             (

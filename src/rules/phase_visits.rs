@@ -1,5 +1,5 @@
-//! Catches: a phase of a workflow that is entered more often for one task than it may be. The last visit it may have
-//! is told, the next one is refused.
+//! Catches: a phase of a workflow that one task enters more often than allowed. The last allowed visit gets a nudge,
+//! the next one is refused.
 //! Must not catch: other phases, other tasks, a phase without a limit (`maxVisits` 0), counts that a human has cleared.
 //! Idea: the visit limits of the document about loop prevention, with its per-phase overrides and its message.
 
@@ -11,7 +11,7 @@ use crate::state::{Flow, KEY_BYTES, Ring, Sighting, Whose};
 use crate::text::{Key, combine};
 use alloc::{collections::BTreeMap, format, string::String};
 
-/// Phases remembered in a run, over all of its tasks; the one entered the longest ago goes first.
+/// Phases kept per run, over all of its tasks; the one entered the longest ago is dropped first.
 const PHASES: usize = 128;
 
 pub(crate) struct PhaseVisits;
@@ -20,7 +20,7 @@ pub(crate) struct PhaseVisits;
 pub(crate) struct State {
     /// Ordered by the latest visit.
     phases: Ring<Phase>,
-    /// Phases that had to make room.
+    /// Phases dropped at their cap since this was last read.
     lost: u64,
 }
 codec!(struct State { phases, lost });
@@ -75,7 +75,7 @@ impl Rule for PhaseVisits {
         let phases = &cx.config.phases;
         let own = phases.phases.get(&transition.to).and_then(|phase| phase.max_visits);
         let max = own.unwrap_or(phases.max_visits_default);
-        // A phase that may be visited once is not worth a word on that one visit.
+        // A phase that may be visited once gets no nudge on that one visit.
         if max == 0 || visits.count < max.max(2) {
             return None;
         }
@@ -144,7 +144,7 @@ mod tests {
             (three, "/a /a", &[]),
             (three, "/a /a /a", &[(2, Nudge)]),
             (three, "/a /a /a /a /a", &[(2, Nudge), (3, Gate), (4, Gate)]),
-            // Other phases and other tasks have counts of their own.
+            // Other phases and other tasks are counted separately.
             (three, "/a /b /a /c /b /c", &[]),
             (three, "#t /a /a #u /a /a #t /b", &[]),
             (three, "#t /a /a #u /a #t /a /a", &[(3, Nudge), (4, Gate)]),

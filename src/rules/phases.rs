@@ -2,11 +2,11 @@
 //! refusing a transition means.
 //!
 //! `check` judges a transition as if it were made, `record` makes it: a transition that was refused and is recorded all
-//! the same has happened and counts. Counts are per task of a run; a reset of the task, and a human's `continue`, clear
-//! them, so that what a human has cleared does not block again at once.
+//! the same has happened and counts. Counts are per task of a run. A reset of the task and a human's `continue` clear
+//! them, so that what a human has cleared is not blocked again at once.
 //!
-//! A phase that is entered from itself is retried: a visit, and no transition. The document's first example counts its
-//! five retries of `test` as visits and as nothing else, and its transitions are pairs of two phases.
+//! A phase entered from itself is a retry: a visit, but no transition. The document's first example counts five retries
+//! of `test` as visits and nothing else, and its transitions are pairs of two phases.
 
 use crate::codec::codec;
 use crate::model::{Body, Error, Level, Phases, Recommendation, Transition};
@@ -16,7 +16,7 @@ use crate::state::{Onset, Sighting};
 use crate::text::{Key, key, printable};
 use alloc::{format, string::String, vec::Vec};
 
-/// Characters of a phase's name in messages: what is accepted is never cut.
+/// Characters of a phase's name in messages: no name that is accepted is ever cut.
 const NAME: usize = LONGEST_NAME;
 
 /// Whether a rule refuses transitions between phases.
@@ -24,6 +24,8 @@ pub(crate) fn is_about_phases(rule: &str) -> bool {
     description(rule).is_some_and(|rule| rule.refused.is_some())
 }
 
+/// Checks the configuration's section `phases`.
+///
 /// # Errors
 /// `invalid-config`, naming the field.
 pub(super) fn validate(phases: &Phases) -> Result<(), Error> {
@@ -39,7 +41,7 @@ pub(super) fn validate(phases: &Phases) -> Result<(), Error> {
     Ok(())
 }
 
-/// The transition that a fact is about, unless phases are not to be judged.
+/// The transition that a fact reports; `None` if phases are disabled.
 pub(super) fn transition<'a>(fact: &Fact<'a>, cx: &Cx<'_>) -> Option<&'a Transition> {
     match fact {
         Fact::Event(event) if cx.config.phases.enabled => match &event.body {
@@ -50,7 +52,7 @@ pub(super) fn transition<'a>(fact: &Fact<'a>, cx: &Cx<'_>) -> Option<&'a Transit
     }
 }
 
-/// The phase left for another one. A retry, from a phase to itself, leaves nothing.
+/// The phase left for another one; `None` for a retry, which goes from a phase to itself.
 pub(super) fn left(transition: &Transition) -> Option<&str> {
     transition.from.as_deref().filter(|from| *from != transition.to)
 }
@@ -63,17 +65,17 @@ pub(super) fn phase_name(phase: &str) -> String {
     printable(phase, NAME).into_owned()
 }
 
-/// Whether a restored name is no longer than [`phase_name`] makes them.
+/// Whether a restored name is within the length that [`phase_name`] allows.
 pub(super) fn name_fits(name: &str) -> bool {
     name.len() <= NAME * 4
 }
 
-/// The transition is allowed, the next one of its kind will not be.
+/// A nudge: the transition is allowed, the next one of its kind will not be.
 pub(super) fn warned(found: Signal) -> Signal {
     Signal { ask: Some(Level::Nudge), ..found }
 }
 
-/// The transition is refused, and put before a human where that is configured.
+/// The transition is refused: by a gate before a human if `triggerHitl` is set, else by a block.
 pub(super) fn refused(mut found: Signal, phases: &Phases) -> Signal {
     found.ask = Some(if phases.trigger_hitl { Level::Gate } else { Level::Block });
     if phases.trigger_hitl {
@@ -83,7 +85,7 @@ pub(super) fn refused(mut found: Signal, phases: &Phases) -> Signal {
     found
 }
 
-/// How often something happened, and when: at most the latest three as evidence.
+/// How often something happened, since when, and the latest three occurrences as evidence.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Tally {
     pub(super) count: u32,
@@ -93,7 +95,7 @@ pub(super) struct Tally {
 codec!(struct Tally { count, onset, latest });
 
 impl Tally {
-    /// Bytes it takes at most.
+    /// Upper bound of its encoded size in bytes.
     pub(super) fn weight(&self) -> usize {
         5 + self.onset.weight() + self.latest.iter().map(Sighting::weight).sum::<usize>()
     }

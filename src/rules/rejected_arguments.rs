@@ -1,8 +1,7 @@
-//! Catches: calls that a tool turns away for their arguments, or that name a tool which does not exist, again and
-//! again.
+//! Catches: repeated calls that a tool rejects for their arguments, or that name a tool which does not exist.
 //! Must not catch: one slip and its correction, errors of the program that a tool runs, refusals by a person.
-//! Idea: a call that never got as far as doing something teaches nothing about the task, only how to call; whoever
-//! misses that twice is guessing. Measured on recorded runs: of the loops people mark, the largest family.
+//! Idea: a call that never got as far as doing anything teaches nothing about the task, only how to make the call; an
+//! agent that gets it wrong twice is guessing. In recorded runs, the largest family of the loops that people mark.
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation, ToolResult};
@@ -13,10 +12,10 @@ use crate::state::{Call, Occurrence, Ring, Step};
 use crate::text::{Key, Refusal, combine, mark, printable};
 use alloc::format;
 
-/// Steps of the run looked back at for rejections by several tools.
+/// How many of the latest steps are searched for rejections by several tools.
 const STEPS: u64 = 12;
-/// Rejections that are worth one where each is about something that none before it was: what it names is mended, one
-/// after the other.
+/// Rejections that count as one if each has a message that none before it had: the agent fixes one complaint after the
+/// other.
 const MENDED: u32 = 6;
 
 windows!(RejectedArguments = REJECTED_ARGUMENTS of Outing, Latest);
@@ -42,26 +41,26 @@ const REJECTED_ARGUMENTS: Row<Outing, Latest> = Row {
     fits: |state| state.more.len() <= STEPS as usize,
 };
 
-/// The rejections of the latest [`STEPS`] steps, by whatever tool.
+/// The rejections among the latest [`STEPS`] steps, by any tool.
 type Latest = Ring<Rejection>;
 
 /// One call of a tool.
 #[derive(Clone, Debug)]
 pub(crate) struct Outing {
-    /// Set where the call was turned away and that still counts.
+    /// Set if the call was rejected and the rejection still counts.
     rejected: Option<Rejected>,
     round: Option<Key>,
-    /// A mark of what it acts upon; 0 for none.
+    /// Mark of its target; 0 for none.
     target: u32,
     seen: Occurrence,
 }
 codec!(struct Outing { rejected, round, target, seen });
 
-/// A call that was turned away.
+/// A rejected call.
 #[derive(Clone, Copy, Debug)]
 struct Rejected {
     kind: Kind,
-    /// Marks of the call, and of the class of what was said; 0 for none.
+    /// Marks of the call and of the class of the rejection's message; 0 for none.
     call: u32,
     said: u32,
     by_host: bool,
@@ -96,14 +95,14 @@ impl Kind {
 }
 
 impl Window<Outing> {
-    /// Takes a call in; false where it tells nothing that was not told.
+    /// Records a call; false if an equal rejection of the same round is already known.
     fn took(&mut self, step: &Step, rejected: Option<Kind>, window: usize) -> bool {
         let (target, round) = (step.target(), step.round());
         if rejected.is_none() && !step.facts.failed && target != 0 {
-            // The tool is understood now, as far as this target goes.
+            // The call works now, as far as this target goes.
             self.seen.iter_mut().filter(|call| call.target == target).for_each(|call| call.rejected = None);
         }
-        // The calls of a round were made before any of them was answered: one mistake.
+        // The calls of a round were made before any of them was answered: they are one mistake.
         let told = |outing: &Outing| outing.round == round && outing.rejected.map(|known| known.kind) == rejected;
         if round.is_some() && rejected.is_some() && self.seen.iter().any(told) {
             return false;
@@ -124,8 +123,8 @@ impl Window<Outing> {
         rejected.filter(move |(_, rejected)| rejected.kind == kind)
     }
 
-    /// How many calls were turned away, and whether that is only told: what servers answer for ever new targets in the
-    /// words of a host is a search.
+    /// How many rejections count, and whether they are advisory only: rejections by servers, worded like a host's, for
+    /// ever new targets are a search.
     fn rejections(&self, kind: Kind) -> (u32, bool) {
         let same = self.same(kind);
         let told = elsewhere(same.clone().map(|(call, rejected)| (!rejected.by_host).then_some(call.target)));
@@ -169,8 +168,8 @@ impl Window<Outing> {
     }
 }
 
-/// Rejections by several tools in turn, and whether that is only told: two of them weigh as one of a single tool, from
-/// the ninth on each weighs whole.
+/// The evidence of rejections by several tools, and whether it is advisory only: up to eight, two count as one by a
+/// single tool; from the ninth on, each counts in full.
 fn by_several(latest: &Latest) -> Option<(u32, bool)> {
     let times = many(latest.len());
     let first = latest.iter().next()?;
@@ -202,7 +201,7 @@ fn across(latest: &Latest, cx: &Cx<'_>) -> Option<Signal> {
     })
 }
 
-/// Other arguments deserve their chance; another call of a tool that does not exist does not.
+/// Other arguments deserve a chance; another call of a tool that does not exist does not.
 fn ahead(window: &Window<Outing>, call: &Call, cx: &Cx<'_>) -> Option<Signal> {
     let rejected = window.seen.iter().rev().filter_map(|seen| seen.rejected);
     let alike = rejected.into_iter().find(|rejected| match rejected.kind {
@@ -242,14 +241,14 @@ mod tests {
 
     #[test]
     fn refused_and_made_again() {
-        // As many refused calls as runs halt.
+        // As many refused calls halt the run as calls that run.
         Script::new("{}").play("a%invalid a%invalid a%invalid a%invalid a~ a~ a~").strongest(RULE, Block);
         Script::new("{}").play("a%invalid a%invalid a%invalid a%invalid a~ a~ a~ a~").last_but_one(RULE, Halt);
     }
 
     #[test]
     fn table() {
-        // One slip is none; arguments do not matter, nor does work between.
+        // One slip is no loop; arguments do not matter, nor does work in between.
         Script::new("{}").play("a%invalid a:x").expect(RULE, &[]);
         Script::new("{}").play("a%invalid b%invalid").expect(RULE, &[(3, Nudge)]);
         Script::new("{}").play("a%invalid b:x c:y d%invalid").last(RULE, Nudge);
@@ -257,10 +256,10 @@ mod tests {
         Script::new("{}")
             .play("a%invalid b%invalid c%invalid d%invalid e%invalid f%invalid g%invalid h%invalid")
             .last(RULE, Halt);
-        // One round is one mistake.
+        // A round is one mistake.
         Script::new("{}").play("#1 a%invalid b%invalid c%invalid d%invalid").expect(RULE, &[]);
         Script::new("{}").play("#1 a%invalid b%invalid #2 c%invalid").last(RULE, Nudge);
-        // Long ago.
+        // The first one is out of the window.
         Script::new("{}").play("a%invalid b:1 c:2 d:3 e:4 f:5 g:6 h:7 i%invalid").expect(RULE, &[]);
     }
 

@@ -1,26 +1,30 @@
-//! Catches: the same call with the same outcome, again and again, also with other calls between.
+//! Catches: the same call with the same outcome, over and over, with or without other calls in between.
 //! Must not catch: polls whose answer changes, checks re-run after a new edit, batches, paging, copies of a call
-//! in one parallel round, waiting that takes its time.
-//! Idea: a repeat is (same call and same outcome), counted with weights; only something new is progress. Weights
-//! and thresholds were measured on recorded runs, see the README.
+//! within one parallel round, waiting at a reasonable pace.
+//! Idea: a repeat is the same call with the same outcome, and is worth points; only something new is progress. Weights
+//! and thresholds were measured on recorded runs (`docs/detection.md`).
 //!
-//! Points, of which the least counts ([`Entry::worth`]):
-//! - 3 for a repeat right after the last one, 2 with other steps between, 1 with a new mutation between (0 if the call
-//!   succeeds: a check that keeps passing); one less when the outcomes are equal only after masking, and at most 1 when
-//!   long ones differ in digits alone.
-//! - By the clock ([`Entry::most_by_clock`]) at most 1 after a minute's wait, or ten seconds' of what is waited for (2
-//!   after five), or five seconds' where the answer says to wait (2 before that).
-//! - At most 1 after two seconds' wait or a sleep where waiting ends what failed, or after a pause of what is waited for
-//!   ([`Entry::was_waited_for`]).
-//! - 1 where an answer of some words differs in few of them, and in figures only that have risen and fallen: that is
-//!   told and never refused.
-//! - Keys and gestures that are only acknowledged give 1, and half of what they gave goes with something new seen in
-//!   between: a look tells what came of them.
+//! A repeat is worth the least of what applies ([`Entry::worth`]):
+//! - 3 right after the previous occurrence, 2 with other steps in between, 1 with a new mutation in between (0 if the
+//!   call succeeds: a check that keeps passing). One less if the outcomes are equal only after masking; at most 1 if
+//!   long outcomes differ in digits only.
+//! - By the time since the previous occurrence ([`Entry::most_by_clock`]): at most 1 after a minute; after ten seconds
+//!   (2 after five) where waiting is expected; after five seconds (2 before) if the answer says to wait; after twenty
+//!   seconds (2 after ten) for a read-only call with nothing in between.
+//! - At most 1 after a pause where waiting is expected, or after a sleep, two seconds or a growing wait if waiting may
+//!   resolve what the result reports ([`Entry::was_waited_for`]).
+//! - 1 if an answer of several words differs only in a few of them and in figures that have both risen and fallen. This
+//!   is advisory only.
+//! - 1 for keys and gestures that are merely acknowledged. If something new was seen since, 0, and their points so far
+//!   are halved: only a look shows what they did.
+//! - 0 if it is no repetition ([`Entry::recurs`]): it acts, and something new was seen since; an image that nothing
+//!   identifies, with steps in between; a statement that changed as many rows as its limit; fewer errors than before;
+//!   an index between new pages. 0 as well if the agent waits for something else.
 //!
-//! A changed outcome halves the points, or takes all where something was waited for, and is never told of itself. Where
-//! the agent does something that it has not done before between two of them (the next row opened, and the same key
-//! pressed to close it), a call that works may be a part of every piece of work: that is told as well, and never
-//! refused. Nor are looks refused that come a minute apart, at what tells that it is still under way.
+//! A different outcome halves the points, or clears them if something was waited for, and is never flagged itself. If
+//! the agent does something for the first time between two occurrences (opens the next row, then closes it with the
+//! same key), a successful call may be part of each piece of work, so the finding is advisory only. So is one about
+//! looks a minute or more apart where waiting is expected.
 
 use crate::codec::{Codec, Reader, codec};
 use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
@@ -32,23 +36,24 @@ use crate::text::{
 };
 use alloc::{borrow::Cow, boxed::Box, vec::Vec};
 
-/// Calls remembered at once.
+/// Calls kept at once, and as many custom events.
 const ENTRIES: usize = 32;
-/// Calls with another answer each time remembered at once.
+/// Calls with a changing answer that are kept at once.
 const MOVING: usize = 8;
-/// Points of a repeat right after the last one.
+/// Points of a repeat right after the previous occurrence: the most that a repeat is worth.
 const ADJACENT: u32 = 3;
-/// Milliseconds between two occurrences from which they count as waiting.
+/// Milliseconds between two occurrences of any call from which the later one counts as waited for.
 const PATIENT: i64 = 60_000;
-/// The same where waiting may end what failed, beside [`WAITED`] for what is waited for.
+/// Milliseconds between two occurrences of a read-only call from which it counts as waited for, if waiting may resolve
+/// what its result reports.
 const HELD: u32 = 2_000;
-/// Bytes of an answer from which it is a page of its own.
+/// Bytes from which an answer is content of its own, a page, rather than a short reply.
 const PAGE: usize = 200;
-/// The same from which it says more than that something was done.
+/// Bytes from which an answer says more than a mere acknowledgement.
 const ACKNOWLEDGED: usize = 16;
-/// Letters and digits in a row that may be the digest of a picture.
+/// Letters and digits in a row from which they may be the digest of an image.
 const DIGEST: usize = 16;
-/// Milliseconds below which a growing wait is none.
+/// Milliseconds below which a gap is too short to be a growing wait (a backoff).
 const GROWING: u32 = 1_000;
 
 pub(crate) struct RepeatedCall;
@@ -56,42 +61,42 @@ pub(crate) struct RepeatedCall;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     entries: Packed<Entry>,
-    /// The same of custom events, which hardly a run has: many of those must not push the calls out.
+    /// Custom events, kept apart so that many of them do not evict the calls; few runs have any.
     customs: Option<Box<Packed<Entry>>>,
-    /// Calls made again that got another answer, which only few runs have.
+    /// Calls that were repeated and got a different answer; few runs have any.
     moving: Option<Box<Ring<Moving>>>,
 }
 codec!(struct State { entries, customs, moving });
 
-/// What the latest answer of a call was made of, where it was another one than before.
+/// The latest answer of a call whose answer differed from the previous one.
 #[derive(Clone, Debug)]
 struct Moving {
     /// [`Entry::whole`].
     call: Key,
     loose: u32,
-    /// It was the same for a while before it moved: no poll.
+    /// The call had collected points for equal answers before they began to change, so it is no poll.
     stood: bool,
     words: Sketch,
 }
 codec!(struct Moving { call, loose, stood, words });
 
-/// One call that may repeat.
+/// A call of one agent that may repeat.
 #[derive(Clone, Debug)]
 struct Entry {
     call: Key,
     agent: Key,
     points: Points,
-    /// Occurrences since the onset.
+    /// Occurrences since the onset, without those in [`Points::others`].
     times: u32,
     likeness: Likeness,
     flags: Flags,
-    /// Where the latest occurrence was.
+    /// Number of the latest occurrence's step ([`Step::index`]).
     index: u64,
     mutations: u64,
     at: Time,
-    /// Milliseconds between the latest two occurrences.
+    /// Milliseconds between the latest two occurrences; 0 if unknown.
     gap: u32,
-    /// 0 for none.
+    /// Key of its round; 0 for none.
     round: Key,
     onset: Onset,
     sightings: Latest,
@@ -100,8 +105,8 @@ codec!(struct Entry {
     call, agent, points, times, likeness, flags, index, mutations, at, gap, round, onset, sightings,
 });
 
-/// Points of a call, those of them that repeats gave between which the agent did something new, and how often another
-/// outcome came in between.
+/// The points of a call: all of them, those of repeats between which the agent did something new (`busy`), and how
+/// often a different outcome came in between (`others`).
 #[derive(Clone, Copy, Debug, Default)]
 struct Points {
     all: u32,
@@ -109,7 +114,7 @@ struct Points {
     others: u16,
 }
 
-/// As one number: it takes a byte where nothing was new.
+/// As one number, which takes few bytes while `busy` and `others` are 0.
 impl Codec for Points {
     const SIZE: usize = 8;
 
@@ -123,7 +128,7 @@ impl Codec for Points {
     }
 }
 
-/// What its outcome is compared by.
+/// What outcomes are compared by: the marks of the keys in [`OutcomeFacts`].
 #[derive(Clone, Copy, Debug)]
 struct Likeness {
     exact: u32,
@@ -138,7 +143,8 @@ impl Likeness {
     }
 }
 
-/// Most long outputs are compared to the byte alone (`text/glance.rs`): the three are one then.
+/// Most long outputs are compared byte for byte only (`text/glance.rs`): the three marks are equal then, and two of
+/// them take a byte each.
 impl Codec for Likeness {
     const SIZE: usize = 12;
 
@@ -155,9 +161,10 @@ impl Codec for Likeness {
     }
 }
 
-/// What came of it, in one byte: the place of its outcome in [`Outcome::ALL`], whether it failed, whether waiting is
-/// expected of the call, so that thresholds are trebled, whether the call is about something that can be told, or
-/// changes something: a thought written down is neither; and whether it opened a page.
+/// What is known of the latest occurrence, in one byte: the position of its outcome in [`Outcome::ALL`]; whether it
+/// failed; whether waiting is expected, which triples the thresholds; whether the call is work, that is, changes
+/// something, has a target or searches, as opposed to a thought written down; whether it opened a page; and whether its
+/// answers move.
 #[derive(Clone, Copy, Debug)]
 struct Flags(u8);
 codec!(struct Flags(_));
@@ -165,14 +172,14 @@ codec!(struct Flags(_));
 impl Flags {
     const PATIENT: u8 = 1;
     const FAILED: u8 = 2;
-    /// How far up the outcome stands, in three bits.
+    /// The lowest of the outcome's three bits.
     const OUTCOME: u32 = 2;
     const WORK: u8 = 32;
     const OPENED: u8 = 64;
     const MOVES: u8 = 128;
 
-    /// `alone` tells that nothing else was done since the same call was made, and `waited` that this was a minute ago:
-    /// that is a watch.
+    /// `alone`: nothing else was done since the previous occurrence. `waited`: and that was at least a minute ago, as
+    /// when something is being watched.
     fn of(step: &Step, call: &Call, result: Option<&ToolResult>, alone: bool, waited: bool) -> Self {
         let failed = step.facts.failed;
         let page = !call.mutates && call.target.is_some() && result.is_some_and(|result| result.output.len() >= PAGE);
@@ -201,7 +208,7 @@ impl Flags {
         self.0 & Self::PATIENT != 0
     }
 
-    /// Whether its answers have been seen to move while nothing was done: then one that stands is waited for.
+    /// Whether its answers were seen to change while nothing else was done: the agent then waits for the next change.
     const fn moves(self) -> bool {
         self.0 & Self::MOVES != 0
     }
@@ -256,7 +263,8 @@ impl Entry {
         }
     }
 
-    /// Whether the agent has done something new since the latest occurrence, of such as `counts`, and it worked.
+    /// Whether the agent has made a call for the first time since the latest occurrence, one that succeeded and that
+    /// `counts` accepts. False for a step that failed.
     fn new_between(&self, step: &Step, entries: &Packed<Self>, counts: &dyn Fn(&Self) -> bool) -> bool {
         let new = |other: &Self| {
             let first = other.agent == self.agent && other.index > self.index && other.times == 1;
@@ -265,19 +273,19 @@ impl Entry {
         !step.facts.failed && step.previous > self.index && entries.iter().any(|other| new(&other))
     }
 
-    /// Whether something new was seen since the latest occurrence: what was called in one round with it was called
-    /// before it was answered.
+    /// Whether something new was seen since the latest occurrence. News of the occurrence's own round does not count:
+    /// that call was made before the occurrence was answered.
     fn sees_news(&self, step: &Step) -> bool {
         let at_once = self.round != 0 && step.news_round == short_mark(self.round);
         step.news > self.index && !at_once && !step.facts.failed
     }
 
-    /// Whether it is where the agent comes back to between the pages that it opens, one after the other.
+    /// Whether it is an index: a page that the agent returns to between new pages that it opens.
     fn leads_on(&self, step: &Step, call: &Call, entries: &Packed<Self>) -> bool {
         !call.mutates && self.flags.opened() && self.new_between(step, entries, &|other| other.flags.opened())
     }
 
-    /// Points that a further occurrence adds; `None` when its outcome is another one.
+    /// Points that a further occurrence adds; `None` if its outcome differs.
     fn worth(&self, step: &Step, call: &Call, result: Option<&ToolResult>) -> Option<u32> {
         let facts = &step.facts;
         let (now, before) = (Likeness::of(facts), &self.likeness);
@@ -288,7 +296,7 @@ impl Entry {
         }
         let between = step.previous > self.index && !facts.failed;
         let lasted = step.at.zip(step.onset.at.get()).map_or(0, |(now, called)| now.saturating_sub(called));
-        // Who waits between two looks at something else waits for what he looks at.
+        // The agent only lets time pass between looks at something else: it waits for that.
         if between && (step.idles || self.flags.patient() && lasted >= WAITED) {
             return Some(0);
         }
@@ -308,18 +316,18 @@ impl Entry {
         Some(points.min(most).min(self.most_by_clock(step, call)))
     }
 
-    /// The most that an occurrence is worth so long after the one before.
+    /// The most that an occurrence is worth, given the time since the previous one.
     fn most_by_clock(&self, step: &Step, call: &Call) -> u32 {
         let facts = &step.facts;
         let says_wait = facts.waiting && !facts.failed;
         let most = if says_wait { 2 } else { ADJACENT };
         let Some((last, now)) = self.at.zip(step.at) else { return most };
         let waited = now.saturating_sub(last);
-        // What is looked at beside it gets on meanwhile.
+        // Something else that is looked at made progress meanwhile.
         if waited >= PATIENT && step.news > self.index && !call.mutates {
             return 0;
         }
-        // Who only looks, and does nothing else for longer than a turn takes, waits for something.
+        // An agent that only looks, and does nothing else for longer than a turn takes, waits for something.
         let asks = matches!(call.asks, Asks::Search | Asks::Prose);
         let looks = !call.mutates && !asks && !facts.negative && step.previous == self.index;
         let (long, short) = match () {
@@ -335,8 +343,8 @@ impl Entry {
         }
     }
 
-    /// Whether it comes after a wait for what it tells: a pause or a sleep, or a wait that is longer than the one
-    /// before.
+    /// Whether the agent has waited for what this occurrence reports: by a pause, a sleep, or a gap half as long again
+    /// as the previous one.
     fn was_waited_for(&self, step: &Step, call: &Call, result: Option<&ToolResult>) -> bool {
         let facts = &step.facts;
         let excused =
@@ -345,8 +353,8 @@ impl Entry {
             return true;
         }
         let Some(result) = result else { return false };
-        // Waiting is what load and a network ask for, and longer each time where it is short. Who only looks, and does
-        // nothing else, waits by the clock as well.
+        // Overload and network failures call for waiting, and short waits for longer ones each time. If the agent only
+        // looks and does nothing else, the clock alone shows that it waits.
         let gap = self.gap(step);
         let brief = facts.failed || result.output.len() < PAGE;
         let held = step.slept || gap >= HELD && step.previous == self.index && !call.mutates;
@@ -359,19 +367,20 @@ impl Entry {
         u32::try_from(gap.max(0)).unwrap_or(u32::MAX)
     }
 
-    /// The call and whose it is.
+    /// Identifies the call together with its agent.
     const fn whole(&self) -> Key {
         self.call ^ self.agent.rotate_left(17)
     }
 
-    /// The points that answers with a moving part gave.
+    /// Points for answers in which only a small part moved.
     fn loose(&self, moving: Option<&Ring<Moving>>) -> u32 {
         let known = moving.and_then(|moving| moving.iter().find(|known| known.call == self.whole()));
         known.map_or(0, |known| known.loose)
     }
 
-    /// Whether another answer is the one before, but for a small part that moves; what it is made of is kept. One that
-    /// was waited for, or that tells to wait, may say little more each time.
+    /// Whether a different answer is the previous one except for a small moving part; its sketch is kept for the next
+    /// comparison. Never after a wait or a new mutation, nor for an answer that failed or says to wait: those may well
+    /// change little each time.
     fn moves_a_part(&mut self, step: &Step, result: &ToolResult, moving: &mut Option<Box<Ring<Moving>>>) -> bool {
         let waited = self.at.zip(step.at).is_some_and(|(last, now)| now.saturating_sub(last) >= WAITED);
         let whole = self.whole();
@@ -389,7 +398,7 @@ impl Entry {
         little
     }
 
-    /// Takes in a further occurrence, and tells whether its outcome is another one. A custom event has no `result`.
+    /// Records a further occurrence; true if its outcome differs from the previous one. A custom event has no `result`.
     fn recurs(
         &mut self,
         step: &Step,
@@ -399,17 +408,17 @@ impl Entry {
         moving: &mut Option<Box<Ring<Moving>>>,
     ) -> bool {
         let worth = self.worth(step, call, result).or_else(|| {
-            // A page that is turned keeps all but its heading: `no-effect` tells whether a view moved.
+            // Another page of a view may differ in its heading only: whether a view moved is up to `no-effect`.
             let result = result.filter(|_| !call.asks.shows())?;
             let little = self.moves_a_part(step, result, moving);
-            // What was done in between for the first time is what other figures come of.
+            // A first-time call in between may be why the figures differ, unless its own answers move too.
             let stands = |other: &Self| !moving.iter().any(|all| all.iter().any(|known| known.call == other.whole()));
             (little && !self.new_between(step, entries, &stands)).then_some(1)
         });
         let pictured = step.previous > self.index && call.asks == Asks::Picture && result.is_some_and(unseen);
         let seen = self.sees_news(step);
         let steered = seen && steers(call, result);
-        // What is done in the same words is no repetition where each time brings something new.
+        // The same call is no repetition if something new was seen each time.
         let differs = call.quiet != Empty::Nothing && Likeness::of(&step.facts).exact != self.likeness.exact;
         let gets_on = steered || seen && (differs || acts(call, result));
         let full = result.is_some_and(|result| step.leaves_more(result));
@@ -422,10 +431,10 @@ impl Entry {
         worth.is_none()
     }
 
-    /// `worth` is what the occurrence is, where its outcome is the one before, and `busy` whether something new lies
-    /// between.
+    /// Updates the entry: `worth` is the occurrence's points, `None` if its outcome differs; `busy` tells whether the
+    /// agent did something new in between.
     fn again(&mut self, step: &Step, call: &Call, result: Option<&ToolResult>, worth: Option<u32>, busy: bool) {
-        // Answers in which figures move while nothing is done for a while have been seen to move.
+        // Figures that changed over a pause, while nothing was done, count as answers that move.
         let figures = step.paused()
             && !call.mutates
             && !step.facts.failed
@@ -444,7 +453,7 @@ impl Entry {
                 self.points.all /= 2;
                 self.points.busy /= 2;
                 self.points.others = self.points.others.saturating_add(1);
-                // What was waited for has come, or has got on.
+                // Nothing is left, or what was waited for has arrived or made progress: start over.
                 if self.points.all == 0 || self.flags.patient() {
                     *self = Self::first(step, call, result);
                     self.flags.note_moves(moves);
@@ -468,15 +477,16 @@ impl Entry {
         if self.flags.patient() || self.flags.moves() { 3 } else { 1 }
     }
 
-    /// Whether it is only told: what has come to a block has done so by answers with a moving part, `loose` of its
-    /// points, or by repeats between which the agent did something new; or somebody waits by the minute.
+    /// Whether the finding is advisory only: the block threshold would not be reached without the `loose` points for
+    /// answers with a moving part and those of repeats between which the agent did something new; or the agent waits,
+    /// looking once a minute or less often.
     fn is_told(&self, loose: u32, limits: &Limits) -> bool {
-        // A look a minute at what tells that it is still under way is what waiting is.
+        // Looking once a minute at something that is still in progress is how to wait.
         if self.flags.patient() && !self.flags.failed() && i64::from(self.gap) >= PATIENT {
             return limits.nudge != 0;
         }
         let block = limits.block.saturating_mul(self.scale());
-        // Something new at first does not excuse the same laps ever after.
+        // Only while they are more than half: something new at first does not excuse identical laps later on.
         let busy = u32::from(self.points.busy);
         let soft = loose.saturating_add(if busy * 2 > self.points.all { busy } else { 0 });
         soft > 0 && limits.nudge != 0 && self.points.all.saturating_sub(soft) < block
@@ -491,7 +501,7 @@ impl Entry {
         }
     }
 
-    /// `loose` of the points were given by answers with a moving part.
+    /// The signal, if a threshold is reached; `loose` of the points are for answers with a moving part.
     fn signal(&self, call: &Call, custom: bool, loose: u32, cx: &Cx<'_>) -> Option<Signal> {
         let scale = self.scale();
         if !cx.limits.reached(self.points.all, scale) {
@@ -548,8 +558,8 @@ impl Entry {
     }
 }
 
-/// Whether a call acts rather than asks: what it answers is an acknowledgement, and equal for one thing after the
-/// other. Who has ended his work ends it once.
+/// Whether a call acts rather than asks: its answer is an acknowledgement, equal for one thing after another. Calls
+/// that end the work do not count: work ends once.
 fn acts(call: &Call, result: Option<&ToolResult>) -> bool {
     let acknowledges = || match call.quiet {
         Empty::Nothing => false,
@@ -559,20 +569,20 @@ fn acts(call: &Call, result: Option<&ToolResult>) -> bool {
     (call.mutates || call.asks.shows() || call.target.is_none() && acknowledges()) && !ends(&call.name)
 }
 
-/// Whether a call steers by keys or gestures and is only acknowledged: a look tells what came of it.
+/// Whether a call sends keys or gestures and is merely acknowledged: only a look shows what it did.
 fn steers(call: &Call, result: Option<&ToolResult>) -> bool {
     result.is_some_and(|result| result.output.len() < ACKNOWLEDGED)
         && (call.asks == Asks::Gesture || text::steers(&call.name))
 }
 
-/// Whether a result may be another picture each time: nothing in it tells one from the other.
+/// Whether a result may be a different image each time: nothing in it identifies the image.
 fn unseen(result: &ToolResult) -> bool {
     let told = result.digest.is_some() || result.state.is_some() || result.details.is_some();
     let mut words = result.output.split(|char: char| !char.is_alphanumeric());
     !told && result.output.len() < PAGE && words.all(|word| word.len() < DIGEST)
 }
 
-/// Six points are a suspicion, twenty-four are as good as certain.
+/// Confidence in per mille: 696 at six points, and at most 980, from twenty-four on.
 fn confidence(points: u32) -> u16 {
     sure((600, 16, 24), points).min(980)
 }
@@ -589,7 +599,7 @@ impl Rule for RepeatedCall {
 
     fn ahead(state: &State, call: &Call, cx: &Cx<'_>) -> Option<Signal> {
         let entry = state.entries.find(mark(call.key), |entry| entry.is_of(call.key, call.agent))?;
-        // The steps between are counted as they would be if the call ran now.
+        // The distance is counted as if the call ran now.
         if (cx.run.steps + 1).saturating_sub(entry.index) > u64::from(cx.limits.window) {
             return None;
         }
@@ -605,11 +615,11 @@ impl Rule for RepeatedCall {
                 let entries = if custom { &mut **customs.get_or_insert_default() } else { entries };
                 let call = step.call.as_ref()?;
                 let result = if let Fact::Step(_, result) = fact { Some(*result) } else { None };
-                // Another outcome is told of no more than a first one.
+                // A different outcome is flagged no more than a first occurrence.
                 let mut is_another = false;
                 let entry = match entries.take_out(mark(call.key), |entry| entry.is_of(call.key, step.agent)) {
                     Some(entry) if step.index.saturating_sub(entry.index) > window => Entry::first(step, call, result),
-                    // The copies of a call within one round are one decision of the agent.
+                    // Copies of a call within one round are one decision of the agent.
                     Some(entry) if entry.round != 0 && Some(entry.round) == call.round => entry,
                     Some(mut entry) => {
                         is_another = entry.recurs(step, call, result, entries, moving);
@@ -680,24 +690,24 @@ mod tests {
         let refused = [(5, Nudge), (6, Observe), (7, Observe), (8, Observe), (9, Block), (10, Block), (12, Block)];
         let halted = [&refused[..], &[(14, Block), (16, Halt), (18, Halt)]].concat();
         play("a~ a~ a~ a~ a~").expect(RULE, &halted);
-        // Other calls between change nothing, nor do calls of which a check is made first.
+        // Other calls in between change nothing, nor does a check before the call.
         play("a~ b:1 a~ c:2 a~ d:3 ?a").last(RULE, Halt);
         play("a~ a~ ?a").last(RULE, Block);
-        // Some refused, some run: what ran counts for what came of it.
+        // Some refused, some run: those that ran count by their outcome.
         play("a~ a:x ?a").last(RULE, Block);
         play("a~ a:x a~ ?a").last(RULE, Halt);
-        // Copies within a round are one try; what follows a new change is a new one.
+        // Copies within a round are one attempt; a new change makes the next call a new attempt.
         play("#1 a~ a~ a~ a~ a~").strongest(RULE, Block);
         play("#1 a~ #2 a~ #3 a~ #4 a~").last_but_one(RULE, Halt);
         play("a~ *1 a~ *2 a~ *3 a~ *4 a~").strongest(RULE, Block);
-        // A human's message starts over.
+        // A human's message starts a new evidence window.
         play("a~ a~ a~ | a:x ?a").last_silent(RULE);
-        // Nobody refuses anything in shadow mode, or it was another's doing.
+        // In shadow mode nothing is refused, or not because of the verdict.
         let shadow = Script::new(r#"{"mode":"shadow"}"#).play(&"a:x ".repeat(9));
         let would_be = shadow.found(RULE).last().copied();
         assert_eq!(would_be, Some((17, Halt)));
         assert_eq!(shadow.found(RULE).iter().filter(|(_, level)| *level == Halt).count(), 1);
-        // Nothing to insist on below a block, and no way beyond it without a rung.
+        // Below a block there is no refusal to insist against, and without a rung above it the level stays.
         Script::new("{}").play("a:x a:x a:x a~ a~ a~ a~ a~ a~").strongest(RULE, Nudge);
         let no_halt = r#"{"rules":{"repeated-call":{"halt":0}}}"#;
         Script::new(no_halt).play(&(String::from(ran) + &"a~ ".repeat(9))).strongest(RULE, Block);
@@ -727,7 +737,7 @@ mod tests {
         };
         seen(true, "[image]").expect(RULE, &[]);
         seen(true, "Screenshot taken").expect(RULE, &[]);
-        // The same picture by its digest, and nothing done in between.
+        // The same image by its digest; nothing done in between.
         seen(true, "[image 8f14e45fceea167a]").strongest(RULE, Block);
         seen(false, "[image]").last(RULE, Halt);
     }
@@ -747,7 +757,7 @@ mod tests {
         walk(2).strongest(RULE, Halt);
     }
 
-    /// The levels of a call that is made thirty times, so many milliseconds after each other.
+    /// Findings on a call made thirty times, `gap` milliseconds apart: the occurrence and the level.
     fn watched(gap: usize, answer: impl Fn(usize) -> String) -> Vec<(usize, crate::model::Level)> {
         let mut detector = crate::json::detector("{}").unwrap();
         let mut found = Vec::new();
@@ -772,10 +782,10 @@ mod tests {
         let words = ["kestrel", "gravel", "lantern", "orchard", "violin", "saddle", "pepper", "marble", "anchor"];
         let tip = |n: usize| format!("Two parcels wait at the office by the gate. Word of this hour: {}", words[n % 9]);
         let told = watched(2_000, tip);
-        // The second answer is another one, and the third like it: six like that are told, and never refused.
+        // The second answer differs; six after it that differ little add up to a nudge, and never to a block.
         assert_eq!(told.first(), Some(&(7, Nudge)));
         assert!(told.iter().all(|(_, level)| *level <= Nudge), "{told:?}");
-        // Who waits, a state in few words, and another text each time.
+        // Not after a wait, nor for a state in a few words or a different text each time.
         assert_eq!(watched(30_000, tip), []);
         assert_eq!(watched(2_000, |n| format!("stage: {}", words[n % 9])), []);
         let other = |n: usize| {
@@ -789,9 +799,9 @@ mod tests {
         let rows =
             ["ash", "bay", "cay", "dew", "elm", "fen", "gar", "hay", "ivy", "jay", "kay", "lea", "may", "nab", "oak"];
         let work = |rows: &[&str]| rows.iter().map(|row| format!("open/={row}:{row} back:list ")).collect::<String>();
-        // Each row is another one: it is told, and not refused.
+        // Each row is a new one: a nudge, and never a block.
         Script::new("{}").play(&work(&rows)).strongest(RULE, Nudge);
-        // The same rows over and over are no new work, nor are rows that fail, another agent's rows, and thoughts written down.
+        // The same rows over and over are no new work, nor are failing rows, another agent's rows or noted thoughts.
         let known = work(&rows[..2]).repeat(7);
         Script::new("{}").play(&known).strongest(RULE, Halt);
         let fails = |row: &&str| format!("open/={row}!{row} back:list ");
@@ -821,7 +831,7 @@ mod tests {
 
     #[test]
     fn honest_repetition() {
-        // Other arguments, another agent's identical call, a minute's wait, a human's message.
+        // Other arguments, a minute's wait, a human's message, a tool declared to poll.
         Script::new("{}").play("a:x b:x c:x d:x e:x f:x").expect(RULE, &[]);
         Script::new("{}").play("a:x @61 a:x @61 a:x @61 a:x @61 a:x @61 a:x").expect(RULE, &[]);
         Script::new("{}").play("a:x a:x | a:x a:x").expect(RULE, &[]);
@@ -834,13 +844,13 @@ mod tests {
             let config = r#"{"tools":{"re*":{"polling":true}}}"#;
             Script::new(config).play(&alloc::format!("a:x {pause} ").repeat(times))
         };
-        // At most one point each from ten seconds on and two from five, and three times as many are needed.
+        // At most one point each from ten seconds on and two from five, with tripled thresholds.
         polled("@10", 18).expect(RULE, &[]);
         polled("@10", 19).last(RULE, Nudge);
         polled("@5", 9).expect(RULE, &[]);
         polled("@5", 10).last(RULE, Nudge);
         polled("@1", 7).last(RULE, Nudge);
-        // The same of an answer that says to wait, for which two are the most.
+        // An answer that says to wait: at most two points each.
         let waits = |pause: &str, times: usize| Script::new("{}").play(&format!("a:building {pause} ").repeat(times));
         waits("@5", 18).expect(RULE, &[]);
         waits("@5", 19).last(RULE, Nudge);
@@ -853,11 +863,11 @@ mod tests {
         let looks = |tool: &'static str, args: &'static str, answer: &'static str, times: usize| {
             calls((0..times).map(move |_| (tool, String::from(args), String::from(answer))))
         };
-        // By its name or its program the call tells a state that may change by itself: the seventh look is told of.
+        // The tool's name or the program shows a state that may change by itself: the seventh look is flagged.
         for (tool, args) in [("ride_status", r#"{"ride":7}"#), ("bash", r#"{"command":"squeue -j 8"}"#)] {
             looks(tool, args, "driver 3 min away", 6).expect(RULE, &[]);
             looks(tool, args, "driver 3 min away", 7).last(RULE, Nudge);
-            // Nothing follows by itself.
+            // A final state does not change by itself.
             looks(tool, args, "the ride was cancelled", 3).last(RULE, Nudge);
         }
         looks("bash", r#"{"command":"git status"}"#, "On branch main", 3).last(RULE, Nudge);
@@ -870,7 +880,7 @@ mod tests {
 
     #[test]
     fn looks_apart() {
-        // A call that only looks, alone, in the pace that is given: twenty seconds apart a repeat is worth one point, ten two.
+        // A read-only call with nothing in between: a repeat is worth one point from twenty seconds on, two from ten.
         let paced = |pause: &str, times: usize| Script::new("{}").play(&format!("a:x {pause} ").repeat(times));
         paced("@20", 6).expect(RULE, &[]);
         paced("@20", 7).last(RULE, Nudge);
@@ -882,13 +892,13 @@ mod tests {
     #[test]
     fn pauses() {
         let times = |script: &str, times: usize| Script::new("{}").play(&script.repeat(times));
-        // A minute in which nothing was done, also before a look that fails or that finds nothing.
+        // A minute in which nothing was done, also before a look that fails.
         for look in ["a:x @60 ", "a!x @60 "] {
             times(look, 18).expect(RULE, &[]);
         }
         times("a:x @60 ", 19).last(RULE, Nudge);
         times("a!x @60 ", 19).last(RULE, Nudge);
-        // Ten seconds where waiting may end what failed, two where something was changed before.
+        // Ten seconds if waiting may resolve the failure; two if something was changed before.
         times("a!503_unavailable @12 ", 18).expect(RULE, &[]);
         let after = |count: usize| ["*1 ", &"a!503_unavailable @3 ".repeat(count)].concat();
         Script::new("{}").play(&after(18)).expect(RULE, &[]);
@@ -898,14 +908,14 @@ mod tests {
 
     #[test]
     fn what_was_waited_for() {
-        // It comes: nothing is said of that, and what stood before it counts no more.
+        // It arrives: that is not flagged, and what came before it no longer counts.
         for times in [5, 9, 17] {
             let waited = format!("{}a:live a:live", "a:building @6 ".repeat(times));
             Script::new("{}").play(&waited).expect(RULE, &[]);
         }
         let steps = format!("{}{}a:live", "a:queued @2 ".repeat(8), "a:building @2 ".repeat(8));
         Script::new("{}").play(&steps).expect(RULE, &[]);
-        // Another outcome is told of no more than a first one, and the next that is the same is told with how many there were.
+        // A different outcome is not flagged itself; its first repeat is, with the number of all occurrences.
         let played = Script::new("{}").play("a:x a:x a:x a:x a:x a:x a:y a:y");
         let told: Vec<usize> = played.found(RULE).iter().map(|(at, _)| *at).collect();
         assert!(!told.contains(&13) && told.contains(&15), "{told:?}");
@@ -941,19 +951,19 @@ mod tests {
         };
         let levels = [(2, Nudge), (3, Observe), (4, Block), (5, Block), (6, Block), (7, Block), (8, Halt)];
         play("a:x a:x a:x a:x a:x a:x a:x a:x a:x").expect(RULE, &levels);
-        // Without an outcome nothing is known to be equal: one point less each.
+        // Without an outcome, nothing is known to be equal: one point less each.
         play("a: a: a:").expect(RULE, &[]);
         play("a: a: a: a:").expect(RULE, &[(3, Nudge)]);
         // Other keys, other outcomes, outcomes that say to wait.
         play("a:x b:x c:x d:x e:x f:x").expect(RULE, &[]);
         play("a:1 a:2 a:3 a:4 a:5 a:6").expect(RULE, &[]);
         play("a:pending a:pending a:pending a:pending").expect(RULE, &[]);
-        // Neither what says that nothing was found nor what says that it failed is a call of a tool.
+        // Custom events that report a failure or nothing found are no tool calls to other rules.
         let told = play("a:nothing_found b:nothing_found c:error d:error e:denied f:denied g:not_found");
         for rule in ["negative-answers", "repeated-error", "denied-call", "same-answer", "empty-handed"] {
             told.expect(rule, &[]);
         }
-        // Reports between the calls neither part them nor push them out; the calls are forty seconds apart.
+        // Custom events between the calls neither separate nor evict them; the calls are some forty seconds apart.
         let mut mixed = Vec::new();
         for lap in 0..7 {
             mixed.extend(pair("read", r#"{"path":"a"}"#, "ok", "the same text"));
@@ -964,7 +974,7 @@ mod tests {
 
     #[test]
     fn a_relapse_gets_no_fresh_budget() {
-        // Nudged, then other answers until nothing is left, then the same again: the next rung comes at once.
+        // Nudged, then different answers until no points are left, then a relapse: the next rung is reached at once.
         Script::new("{}").play("a:x a:x a:x a:1 a:2 a:3 a:y a:y a:y").last(RULE, Block);
     }
 }

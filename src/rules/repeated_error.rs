@@ -1,8 +1,8 @@
-//! Catches: one tool failing in the same way again and again although its arguments change.
+//! Catches: one tool failing in the same way over and over although its arguments change.
 //! Must not catch: different errors of one tool, an edit-and-test rhythm whose error moves on, searches that find
-//! nothing (a negative answer is no error), calls that were turned away (other rules),
-//! what is waited for.
-//! Idea: errors are compared by class, not by arguments: the loop people suffer most. Shared by all agents of a run.
+//! nothing (a negative answer is no error), rejected calls (other rules), failures that are waited out.
+//! Idea: errors are compared by class, not by arguments: this is the loop people suffer from most. Evidence is shared
+//! by all agents of a run.
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Outcome, Recommendation, ToolResult};
@@ -14,19 +14,20 @@ use crate::text::{Asks, Key, asked_wait, backoff, combine, mark, printable};
 use alloc::format;
 
 const EVIDENCE: usize = 5;
-/// What an ordinary error weighs; one that came again unchanged after a new change weighs half, as one does that names
-/// something else after the tool has worked, and one that was waited for as such errors ask a third; nothing where it
-/// was waited out ([`Step::is_waited_out`]), for which `repeated-call` has patience and an end.
+/// Weights of an error, in sixths. Half: it came back unchanged after a new mutation, or it names something else after
+/// the tool has worked. A third: the agent waited before it as such errors ask. Nothing if it was waited out
+/// ([`Step::is_waited_out`]): `repeated-call` tolerates that, up to its own limit.
 const WHOLE: u8 = 6;
 const HALF: u8 = 3;
 const THIRD: u8 = 2;
-/// Milliseconds between a failure and the same call again from which it was waited for.
+/// Milliseconds between a failure and the same call from which it was waited for: of a call that changes something, or
+/// that came sooner than the failure had asked for.
 const PAUSE: i64 = 30_000;
-/// The same where it only looks.
+/// The same for a read-only call.
 const GLANCE: i64 = 2_000;
-/// The same of what ran into its limit.
+/// The same for a read-only call that timed out.
 const TIMEOUT: i64 = 5_000;
-/// Milliseconds below which a growing wait is none.
+/// Milliseconds below which a wait is too short to be a growing one (a backoff).
 const SHORTEST: i64 = 1_000;
 
 windows!(RepeatedError = REPEATED_ERROR of Outing, Waits);
@@ -58,10 +59,10 @@ const REPEATED_ERROR: Row<Outing, Waits> = Row {
     fits: |_| true,
 };
 
-/// The latest call that says how long it waits, or whose answer says how long to wait before it is made again.
+/// The latest call that says how long it waits, or whose answer says how long to wait before the next attempt.
 type Waits = Option<(Key, Wait)>;
 
-/// In milliseconds.
+/// A wait in milliseconds: the call's own, or the one that the answer asked for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Wait {
     Own(i64),
@@ -72,15 +73,15 @@ codec!(enum Wait { Own(wait): 0, Asked(wait): 1 });
 /// One call of a tool.
 #[derive(Clone, Debug)]
 pub(crate) struct Outing {
-    /// Class of its error; `None` when it did not fail, or no longer counts.
+    /// Class of its error; `None` if it did not fail or no longer counts.
     class: Option<Key>,
     weight: u8,
     round: Option<Key>,
     light: u32,
-    /// Marks of the call and of what it acts upon; 0 for none.
+    /// Marks of the call and of its target, which for a search without one is the call itself; 0 for none.
     call: u32,
     target: u32,
-    /// It was to change something.
+    /// It was meant to change something.
     mutates: bool,
     mutations: u64,
     at: Time,
@@ -93,17 +94,17 @@ codec!(struct Outing {
 });
 
 impl Outing {
-    /// Whether it was about no thing of its own, but asked for something.
+    /// Whether it has no target of its own but asks for something.
     const fn is_question(&self) -> bool {
         self.target == self.call
     }
 }
 
-/// What there is of one class.
+/// The evidence of one error class.
 struct Evidence<'a> {
     count: u32,
     first: &'a Outing,
-    /// What fails on ever new targets is a search or a batch: that is told, and refused for none of them.
+    /// The failures are on ever new targets, as in a search or a batch: the finding is advisory only.
     batch: bool,
 }
 
@@ -114,7 +115,7 @@ impl Window<Outing> {
         let often = same.clone().count() * 2 >= self.seen.len();
         let weight: u32 = same.map(|call| u32::from(call.weight)).sum();
         let batch = elsewhere(self.same(class).map(|call| Some(call.target)));
-        // Where each is about another thing, it takes one more: it may be that thing's own.
+        // If each is about a different thing, one more is needed: each failure may be that thing's own.
         let others = batch && self.same(class).any(|call| call.target != first.target && !call.is_question());
         let count = (weight / u32::from(WHOLE)).saturating_sub(others.into());
         often.then_some(Evidence { count, first, batch })
@@ -135,11 +136,11 @@ impl Window<Outing> {
         let tool = printable(name, 48);
         let arguments = match first.call {
             _ if different => " with different arguments",
-            // A result whose call nobody told.
+            // A result whose call was never seen.
             0 => "",
             _ => " with the same arguments",
         };
-        // What left the window may have been the same.
+        // Calls that have left the window may have failed in the same way.
         let least = if times >= cx.limits.window as usize { "at least " } else { "" };
         let arguments = if batch { ", for several things" } else { arguments };
         let message = format!("`{tool}` failed {least}{times} times in the same way{arguments}");
@@ -165,7 +166,7 @@ impl Window<Outing> {
 
     fn took(&mut self, step: &Step, result: &ToolResult, wait: Option<Wait>, window: usize) {
         let facts = &step.facts;
-        // Calls that were turned away have rules of their own, which are quicker.
+        // Rejected calls have rules of their own, which act earlier.
         let class = facts.class.filter(|_| facts.refusal.is_none());
         let before = class.and_then(|class| self.seen.iter().rev().find(|call| call.class == Some(class)));
         let tried = Try::new(step, result, wait, before);
@@ -174,14 +175,14 @@ impl Window<Outing> {
         let Try { call, target, light, mutates, .. } = tried;
         let waited = u32::try_from(tried.waited().max(0)).unwrap_or(u32::MAX);
         if step.outcome == Outcome::Ok && !facts.failed && (target != 0 || call != 0) {
-            // It works now: what failed on this target before is settled. A look at it settles no change that failed:
-            // editors that view and edit by one name would never fail on end.
+            // It works now, so earlier failures on this target are settled. A look at it does not settle a failed
+            // change, or editors that view and edit under one name would never be seen to fail repeatedly.
             let settled = |known: &&mut Outing| {
                 call != 0 && known.call == call || target != 0 && known.target == target && (mutates || !known.mutates)
             };
             self.seen.iter_mut().filter(settled).for_each(|known| known.class = None);
         }
-        // Nor does it say anything about how often changes fail.
+        // Nor does a look count among the calls of which the failed changes are a share.
         let failed_changes = self.seen.iter().any(|call| call.mutates && call.class.is_some());
         if !mutates && !facts.failed && failed_changes {
             return;
@@ -197,7 +198,7 @@ impl Window<Outing> {
             mutations: step.mutations_after(),
             at: step.at.into(),
             waited,
-            // Of what did not fail nobody asks.
+            // For calls that did not fail, the sighting is never used.
             seen: class.map_or_else(
                 || step.occurrence(),
                 |key| Occurrence::new(Sighting { key, ..step.sighting }, step.onset),
@@ -207,7 +208,7 @@ impl Window<Outing> {
     }
 }
 
-/// A call of the tool with what came of it, beside the latest one that failed in the same way.
+/// A call of the tool with its outcome, to be compared with the latest one that failed in the same way.
 struct Try<'a> {
     step: &'a Step,
     result: &'a ToolResult,
@@ -217,14 +218,14 @@ struct Try<'a> {
     target: u32,
     mutates: bool,
     wait: Option<Wait>,
-    /// Milliseconds from that failure to the call, where the clock tells.
+    /// Milliseconds from that failure to this call, if both have a timestamp.
     since: Option<i64>,
 }
 
 impl<'a> Try<'a> {
     fn new(step: &'a Step, result: &'a ToolResult, wait: Option<Wait>, before: Option<&Outing>) -> Self {
         let call = step.call.as_ref();
-        // A search that names no target is about what it asks for: another question is about something else.
+        // A search without a target is about what it asks for: a different question is about something else.
         let asked = |call: &Call| {
             (!call.mutates && matches!(call.asks, Asks::Search | Asks::Prose | Asks::Record)).then_some(call.key)
         };
@@ -245,7 +246,7 @@ impl<'a> Try<'a> {
         self.since.unwrap_or(0)
     }
 
-    /// Milliseconds that the call says it waits.
+    /// Milliseconds that the call itself says it waits.
     const fn own_wait(&self) -> Option<i64> {
         if let Some(Wait::Own(own)) = self.wait { Some(own) } else { None }
     }
@@ -254,7 +255,7 @@ impl<'a> Try<'a> {
         self.own_wait().unwrap_or(0).max(self.by_clock())
     }
 
-    /// Whether it came as late as the answer before had asked for; nothing where that asked for nothing.
+    /// Whether it came as late as the previous answer had asked for; `None` if that asked for nothing.
     fn obeys(&self) -> Option<bool> {
         let Some(Wait::Asked(asked)) = self.wait else { return None };
         Some(self.by_clock().max(self.step.pause.into()) >= asked)
@@ -264,12 +265,13 @@ impl<'a> Try<'a> {
         self.since.is_some() && self.obeys() == Some(false)
     }
 
-    /// What it weighs after one that failed in the same way; the tool may have `worked` since.
+    /// Its weight after one that failed in the same way, in sixths; `worked` tells whether the tool's latest call did
+    /// not fail.
     fn weight(&self, before: &Outing, worked: bool) -> u8 {
         let Self { step, light, .. } = *self;
         let (call, waiting) = (step.call.as_ref(), step.facts.waiting);
         let (round, same_call, same_words) = (step.round(), before.call == self.call, before.light == light);
-        // The calls of a round were made before any of them was answered: one mistake.
+        // The calls of a round were made before any of them was answered: they are one mistake.
         if round.is_some() && before.round == round {
             return 0;
         }
@@ -279,31 +281,31 @@ impl<'a> Try<'a> {
         if step.fewer {
             return 0;
         }
-        // Another thing is named, and the tool has told something since: no question, but a try that gets further.
+        // The error names something else, and the tool has worked since: an attempt that gets further.
         if !same_words && worked && call.is_some_and(|call| call.asks == Asks::Nothing) {
             return HALF;
         }
-        // A call that has waited itself tells how far things are by then.
+        // A call that has waited itself reports how things stand by then.
         let itself = || call.is_some_and(|call| call.pause < step.pause);
         let waited_out = || step.is_waited_out() || step.waits_out() && waiting;
         if same_call && (same_words || itself()) && !self.is_hasty() && waited_out() {
             return 0;
         }
-        // It is there to be made again, or told to wait.
+        // The call is meant to be made again, or its answer says to wait.
         if same_call && (waiting || call.is_some_and(|call| call.polling)) {
             return THIRD;
         }
         if self.was_waited_for(before) && step.transient(self.result) { THIRD } else { WHOLE }
     }
 
-    /// Waiting before the same try again is what load and a network ask for, and nothing else does. Some count their
-    /// tries.
+    /// Whether the agent waited before this attempt: long enough for the same call or target, or longer by its own
+    /// argument than before. Only overload and network failures call for that, which the caller checks.
     fn was_waited_for(&self, before: &Outing) -> bool {
         let again = before.call == self.call || self.target != 0 && before.target == self.target;
         let enough = if self.mutates || self.is_hasty() {
             PAUSE
         } else if self.step.outcome == Outcome::Timeout {
-            // What ran into its limit has waited itself.
+            // A call that timed out has already waited.
             TIMEOUT
         } else {
             GLANCE
@@ -319,12 +321,12 @@ impl<'a> Try<'a> {
     }
 }
 
-/// Whether a wait is half as long again as the one before it.
+/// Whether a wait is at least half as long again as the previous one; both in milliseconds.
 const fn grows(before: i64, now: i64) -> bool {
     now >= SHORTEST && before > 0 && now.saturating_mul(2) >= before.saturating_mul(3)
 }
 
-/// Only what looks like one more of the same; another target deserves its chance.
+/// Judges only a call that looks like one more of the same; another target deserves a chance.
 fn ahead(window: &Window<Outing>, call: &Call, cx: &Cx<'_>) -> Option<Signal> {
     let alike = window.seen.iter().rev().find(|failed| {
         failed.class.is_some()
@@ -370,35 +372,35 @@ mod tests {
             "a!429_unavailable @30 a!429_unavailable @30 a!429_unavailable @30 a!429_unavailable @30 a!429_unavailable",
         )
         .expect(RULE, &[]);
-        // For half a minute each time it is waited out: another rule tells of the nineteenth.
+        // Waits of half a minute each: the nineteenth is flagged, by another rule.
         let waits = |script: &str, times: usize| Script::new("{}").play(&script.repeat(times));
         waits("a!429_unavailable @30 ", 30).expect(RULE, &[]);
         waits("a!429_unavailable @30 ", 18).expect("repeated-call", &[]);
         waits("a!429_unavailable @30 ", 19).last("repeated-call", Nudge);
-        // For a few seconds the seventh is told of.
+        // Waits of a few seconds: the seventh is flagged.
         waits("look/=a!429_unavailable @5 ", 6).expect(RULE, &[]);
         waits("look/=a!429_unavailable @5 ", 7).last(RULE, Nudge);
-        // Who has changed something waits for what may have to come up.
+        // After a change of its own, the agent may wait for something to come up.
         play(&["*1 ", &"look/=a!429_unavailable @5 ".repeat(9)].concat()).expect(RULE, &[]);
-        // Each time longer, by the clock.
+        // Longer each time, by the clock.
         play("a!429_unavailable @2 a!429_unavailable @4 a!429_unavailable @8 a!429_unavailable").expect(RULE, &[]);
         // As long as the answer asks for.
         play("a!429_retry_after_2 @2 a!429_retry_after_2 @3 a!429_retry_after_2 @2 a!429_retry_after_2")
             .expect(RULE, &[]);
         play("a!429_retry_after_9 @2 a!429_retry_after_9 @3 a!429_retry_after_9").last(RULE, Nudge);
-        // What has worked in the end is over.
+        // A failure that was resolved is over.
         play("a!x @9 a!x a:1 a!x @9 a!x a:1 a!x a!x").expect(RULE, &[]);
-        // Without a pause, for a failure that no waiting ends, or for another call.
+        // Without a pause, for a failure that no waiting resolves, or for a different call.
         play("a!429_unavailable a!429_unavailable a!429_unavailable").last(RULE, Nudge);
         play("a!x @30 a!x @40 a!x").last(RULE, Nudge);
-        // Whoever looks again after a minute waits, whatever the failure tells.
+        // A look after a minute is a wait, whatever the failure says.
         play("a!x @60 a!x @60 a!x @60 a!x").expect(RULE, &[]);
         play("a!429_unavailable @30 b!429_unavailable @60 c!429_unavailable").last(RULE, Nudge);
     }
 
     #[test]
     fn refused_and_made_again() {
-        // As many refused calls as runs halt.
+        // As many refused calls halt the run as calls that run.
         Script::new("{}").play("a!x b!x c!x a!x b!x a!x a~").strongest(RULE, Block);
         Script::new("{}").play("a!x b!x c!x a!x b!x a!x a~ a~").last_but_one(RULE, Halt);
     }
@@ -407,7 +409,7 @@ mod tests {
     fn arguments_do_not_matter() {
         Script::new("{}").play("a!x b!x").expect(RULE, &[]);
         Script::new("{}").play("a!x b!x c!x").expect(RULE, &[(5, Nudge)]);
-        // Each time something else: a batch is told of, and not refused.
+        // Something else each time: a batch gets a nudge, never a block.
         let batch = "look/=a!x look/=b!x look/=c!x look/=d!x look/=e!x look/=f!x look/=g!x look/=h!x look/=i!x";
         Script::new(&alone(RULE)).play(batch).strongest(RULE, Nudge);
         Script::new("{}").play(&batch.replace(['d', 'e', 'i'], "a")).last(RULE, Halt);
@@ -428,11 +430,11 @@ mod tests {
         let tables: Vec<_> =
             all(&|word| step("query", "sql", &format!("SELECT count(*) FROM {word} LIMIT 3"), &missing(word)));
         events("{}", tables).strongest(RULE, Nudge);
-        // Another column of the same table is one more try at the same thing.
+        // Another column of the same table is one more attempt at the same thing.
         let columns: Vec<_> =
             all(&|word| step("query", "sql", &format!("SELECT {word} FROM parcels"), "ERROR: no such column"));
         events("{}", columns).strongest(RULE, Halt);
-        // What is run is no question: another spelling of a command is one more try.
+        // A command is no question: another spelling of it is one more attempt.
         let commands: Vec<_> = all(&|word| step("bash", "command", &format!("{word} --version"), "exec format error"));
         events("{}", commands).strongest(RULE, Halt);
     }
@@ -453,7 +455,7 @@ mod tests {
         };
         each("cancel_order", "orderId", "the order is shipped").strongest(RULE, Nudge);
         each("send_mail", "to", "550 mailbox unavailable").strongest(RULE, Nudge);
-        // What is written is no target: one more wording of a message is one more try.
+        // Written content is no target: one more wording of a message is one more attempt.
         each("commit", "message", "nothing to commit").strongest(RULE, Halt);
         let shell = |line: &dyn Fn(usize) -> alloc::string::String, error: &str| {
             let step = |at| pair("bash", &format!(r#"{{"command":"{}"}}"#, line(at)), "error", error);
@@ -462,7 +464,7 @@ mod tests {
         shell(&|at| format!("ssh root@web{at} uptime"), "Connection refused").strongest(RULE, Nudge);
         shell(&|at| format!("nc -zv -w1 10.0.4.7 {}", 80 + at), "Connection refused").strongest(RULE, Nudge);
         shell(&|at| format!("docker restart berth-{at}"), "No such container").strongest(RULE, Nudge);
-        // Other settings of one thing are no other things.
+        // Other settings of one thing are not other things.
         shell(&|at| format!("nc -zv -w{at} 10.0.4.7 22"), "Connection refused").strongest(RULE, Halt);
         shell(&|at| format!("ssh -o A{at}=yes -i key{at} root@web7 uptime"), "Permission denied").strongest(RULE, Halt);
         shell(&|at| format!("make -j {at} install"), "No space left on device").strongest(RULE, Halt);
@@ -481,9 +483,9 @@ mod tests {
 
     #[test]
     fn a_new_change_that_moves_the_error_is_work() {
-        // The same class, but each time another text (the error class masks digits, the outcome does not).
+        // The same class, but a different text each time (the error class masks digits, the outcome does not).
         Script::new("{}").play("a!x1 *1 a!x2 *2 a!x3 *3 a!x4 *4 a!x5 *5 a!x6").expect(RULE, &[]);
-        // The very same error after every change counts half.
+        // The identical error after every change counts half.
         Script::new("{}").play("a!x *1 a!x *2 a!x *3 a!x *4 a!x").last(RULE, Nudge);
     }
 
@@ -500,7 +502,7 @@ mod tests {
 
     #[test]
     fn a_look_settles_no_change_that_failed() {
-        // An editor that views and edits by one name.
+        // An editor that views and edits under one name.
         let step = |command: &str, text: &str, outcome: &str, output: &str| {
             let args = format!(r#"{{"command":"{command}","path":"/w/a.py","old_str":"{text}"}}"#);
             pair("file_editor", &args, outcome, output)
@@ -512,7 +514,7 @@ mod tests {
         let laps = |range: core::ops::Range<usize>| range.flat_map(lap).collect::<Vec<_>>();
         events("{}", laps(0..2)).expect(RULE, &[]);
         events("{}", laps(0..6)).strongest(RULE, Block);
-        // A change that works settles them, and so does a look what could not be looked at.
+        // A change that works settles them, and a look that works settles failed looks.
         let settled: Vec<_> = [laps(0..2), works().to_vec(), laps(2..4)].concat();
         events("{}", settled).expect(RULE, &[]);
         let blind = |n: usize| step("view", &"z".repeat(n + 1), "error", "The disk is busy");

@@ -1,10 +1,9 @@
-//! Catches: attempts at one task that keep failing alike: in the same way, or because something answers with errors of
-//! its own.
-//! Must not catch: failures that change; tests that get better from failure to failure, or that fail in another number,
-//! however alike the messages; what is external, which is `external-failure`'s alone and neither counts here nor ends a
-//! streak.
-//! Idea: how patient to be depends on what may end the failure. Waiting ends overload, so that is given more time.
-//! Failures half a minute apart are paced and count half.
+//! Catches: attempts at one task that keep failing in the same way, or because a service they need answers with errors.
+//! Must not catch: failures that change; tests that get better from failure to failure, or of which a different number
+//! fails, however similar the messages; external failures, which belong to `external-failure` alone and neither count
+//! here nor end a streak.
+//! Idea: how patient to be depends on what may resolve the failure. Waiting resolves overload, so that is given more
+//! time. Failures half a minute or more apart are paced and count half.
 
 use crate::codec::codec;
 use crate::model::{Body, Event, HaltReason, Recommendation};
@@ -37,16 +36,16 @@ impl State {
 #[derive(Clone, Debug, Default)]
 struct Task {
     task: Key,
-    /// Waiting may end it.
+    /// Waiting may resolve its latest failure.
     transient: bool,
     class: Key,
     /// Evidence in tenths of an ordinary failure.
     tenths: u32,
     at: Option<i64>,
     failures: Streak,
-    /// What the tests last said.
+    /// The latest test figures.
     reading: Option<Reading>,
-    /// They got better since the last failure.
+    /// They have improved since the last failure.
     improved: bool,
 }
 codec!(struct Task { task, transient, class, tenths, at, failures, reading, improved });
@@ -58,7 +57,7 @@ impl Task {
         self.reading = Some(reading.after(&self.reading.unwrap_or_default()));
     }
 
-    /// Nothing has failed.
+    /// Drops the evidence.
     fn clear(&mut self) {
         (self.tenths, self.at, self.failures) = (0, None, Streak::default());
     }
@@ -68,7 +67,7 @@ impl Task {
             self.clear();
         }
         (self.transient, self.class) = (transient, class);
-        // Five transient failures say what three ordinary ones do.
+        // Five transient failures count as much as three ordinary ones.
         let whole = if transient { 6 } else { 10 };
         let paced = self.at.zip(cx.run.now).is_some_and(|(last, now)| now.saturating_sub(last) >= PACED);
         self.tenths = self.tenths.saturating_add(if paced { whole / 2 } else { whole });
@@ -138,10 +137,10 @@ impl Rule for RepeatedFailure {
                 }
                 let transient = facts.is_unnamed() && nature(failure) == Nature::Transient;
                 let class = if transient {
-                    // One overload is like another, whatever it says.
+                    // Transient failures are all of one class, whatever they say.
                     1
                 } else {
-                    // Another number of failing tests is another failure.
+                    // A different number of failing tests is a different failure.
                     let failing = facts.failing.map_or(0, |failing| Key::from(failing) + 1);
                     combine("failure/class", &[mistake(&failure.message, cx.salt), failing])
                 };
@@ -155,7 +154,7 @@ impl Rule for RepeatedFailure {
                 state.of(cx.task)?.read(Some(reading));
                 None
             }
-            // Something was answered, so what was out of reach is back.
+            // A call succeeded, so what was unavailable is back.
             Fact::Step(step, _) if !step.facts.failed => {
                 state.tasks.iter_mut().filter(|known| known.task == cx.task && known.transient).for_each(Task::clear);
                 None
@@ -192,19 +191,19 @@ mod tests {
         Script::new("{}").play(&"%broken ".repeat(6)).last(RULE, Block);
         Script::new("{}").play(&"%broken ".repeat(12)).last(RULE, Halt);
         Script::new("{}").play("%broken %broken %torn %broken %broken").expect(RULE, &[]);
-        // Half a minute apart: six for three, less the first, which counts whole.
+        // Half a minute apart: the first counts in full, every other one half.
         Script::new("{}").play("%broken @31 %broken @31 %broken @31 %broken").expect(RULE, &[]);
         Script::new("{}").play("%broken @31 %broken @31 %broken @31 %broken @31 %broken").last(RULE, Nudge);
     }
 
     #[test]
     fn transient() {
-        // What 001 calls external is none of it, and does not end a streak.
+        // External failures do not count, and do not end a streak.
         for external in ["%503 ", "%timeout ", "%429 ", "%quota ", "%unauthorized "] {
             Script::new("{}").play(&external.repeat(20)).expect(RULE, &[]);
             Script::new("{}").play(&["%broken %broken ", external, "%broken"].concat()).last(RULE, Nudge);
         }
-        // What may be of the agent's own making, and may go by.
+        // A failure that may be the agent's own, and may pass.
         Script::new("{}").play(&"%500 ".repeat(4)).expect(RULE, &[]);
         Script::new("{}").play(&"%500 ".repeat(5)).last(RULE, Nudge);
         Script::new("{}").play("%500 %500 %500 a:x %500 %500 %500").expect(RULE, &[]);
@@ -217,7 +216,7 @@ mod tests {
             events("{}", numbers.iter().map(failure))
         };
         failing(&[9, 8, 7, 6, 5]).expect(RULE, &[]);
-        // More and more is for the rule that knows the figures.
+        // Rising numbers are for the rule that compares them.
         failing(&[1, 3, 5, 8]).expect(RULE, &[]);
         failing(&[4, 4, 4]).last(RULE, Nudge);
         Script::workflow("{}").play("!same %c:60 !same %c:61 !same %c:62 !same").expect(RULE, &[]);

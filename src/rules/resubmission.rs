@@ -1,10 +1,10 @@
-//! Catches: one attempt after the other that hardly differs from the last one and ends in the same root error: a cell
-//! with a new comment, a booking with the same sum.
+//! Catches: consecutive attempts that hardly differ and end in the same root error: a cell with a new comment, a
+//! booking with the same sum.
 //! Must not catch: attempts with something else done in between, errors that move on, searches that find nothing,
-//! retries of what waiting may end, errors of which each names another thing that is then mended, listings that quote
-//! an error.
-//! Idea: traces, line numbers and doubled logs change around an error, its root does not; and a program that differs in
-//! a name or a comment is the same program. What a user says in between changes neither.
+//! retries of what waiting may resolve, errors that each name another thing which is then fixed, listings that quote an
+//! error.
+//! Idea: traces, line numbers and duplicated logs change around an error, its root does not; and a program that differs
+//! in a name or a comment is the same program. What a user says in between changes neither.
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
@@ -15,9 +15,9 @@ use crate::text::{Empty, Key, Late, Tokens, combine, frame, mark, printable, pro
 use crate::tuned;
 use alloc::{boxed::Box, format, vec::Vec};
 
-/// Errors of a row of attempts that are remembered.
+/// Root lines of errors kept of a row of attempts.
 const LINES: usize = 8;
-/// So many attempts more, where each error names something else.
+/// Attempts that are needed in addition if each error names something new.
 const MENDED: u32 = 2;
 
 pub(crate) struct Resubmission;
@@ -27,7 +27,7 @@ pub(crate) struct State {
     /// The latest call, while it waits for its result.
     called: Option<(Key, Late<Tokens>)>,
     last: Option<Box<Attempt>>,
-    /// Something that is no work has come since the latest attempt.
+    /// A user's message or a noted thought has come since the latest attempt: something, but no work.
     between: bool,
 }
 codec!(struct State { called, last, between });
@@ -38,27 +38,27 @@ struct Attempt {
     root: Key,
     call: Key,
     light: Key,
-    /// How far the error told that something was; 0 of the first of a row.
+    /// How far along the error said that something was; 0 for the first of a row.
     progress: u32,
     tokens: Late<Tokens>,
     attempts: Streak,
-    /// How many of the latest ones were the same to the byte, with the same error.
+    /// How many of the latest attempts were the same call with the same error.
     equal: u32,
-    /// Something that is no work lay between two of them: a user's word, a thought written down.
+    /// A user's message or a noted thought came between two of them.
     apart: bool,
-    /// The latest error was told in so many words.
+    /// The latest one was reported as an error, rather than merely showing one in its output.
     said: bool,
-    /// A mark; 0 for none.
+    /// Mark of the round; 0 for none.
     round: u32,
-    /// The lines at the root of the errors, without their figures.
+    /// Marks of the errors' root lines without their figures.
     lines: Vec<u32>,
-    /// Each has named something that none before it had.
+    /// Each error has named something that none before it had.
     moves: bool,
 }
 codec!(struct Attempt { tool, root, call, light, progress, tokens, attempts, equal, apart, said, round, lines, moves });
 
 impl Attempt {
-    /// The evidence. Who mends what an error names gets on, so that of such attempts more are needed.
+    /// The evidence, in attempts. Fixing what each error names is progress, so more of such attempts are needed.
     fn count(&self) -> u32 {
         let times = self.attempts.times;
         if self.moves { times.saturating_sub(MENDED).max(1) } else { times }
@@ -68,15 +68,15 @@ impl Attempt {
         self.equal >= self.attempts.times
     }
 
-    /// Whether it was told, and the same came again to the byte, with the same error.
+    /// Whether the agent insists: after a nudge, it made the same call again and got the same error.
     fn insists(&self, nudge: u32) -> bool {
         self.said && self.apart && self.equal >= nudge && self.attempts.times > nudge
     }
 
-    /// What there is to say of it; the latest error may be told in so many words.
+    /// The signal, if a threshold is reached; `said` tells whether the latest attempt was reported as an error.
     fn signal(&self, name: &str, said: bool, cx: &Cx<'_>) -> Option<Signal> {
         let (count, equal) = (self.count(), self.is_equal());
-        // Equal ones right after each other are another rule's.
+        // Equal attempts with nothing in between belong to another rule.
         if !cx.limits.reached(count, 1) || equal && !self.apart {
             return None;
         }
@@ -98,7 +98,7 @@ impl Attempt {
             halt_reason: HaltReason::RepeatedError,
         });
         let Limits { nudge, block, .. } = *cx.limits;
-        // Only what is equal is refused.
+        // Only equal attempts are blocked.
         let told = !(equal || self.insists(nudge));
         if told && nudge != 0 && count >= nudge {
             return Some(only_told(signal, cx));
@@ -116,16 +116,16 @@ impl Attempt {
         let (count, limits) = (self.count(), view.limits);
         let Limits { nudge, block, .. } = *limits;
         match (self.is_equal(), self.apart) {
-            // Another rule's.
+            // Belongs to another rule.
             (true, false) => Outlook::default(),
             (true, true) if self.said && nudge != 0 && block != 0 => {
-                // One would be one too many.
+                // As in `signal`: the block comes one attempt early.
                 let block = block.saturating_sub(1);
                 view.with(&Limits { block, nudge: if nudge < block { nudge } else { 0 }, ..*limits }, count)
             }
             (true, true) => view.of(count),
             (false, _) if nudge == 0 && block == 0 => view.of(count),
-            // Once it was told and comes again to the byte, it is refused; never more than that.
+            // If the agent insists after a nudge, a block, and never more than that.
             (false, true) if self.said && self.equal > 1 && nudge != 0 && block != 0 => {
                 let more = nudge.saturating_sub(self.equal).max(nudge.saturating_add(1).saturating_sub(count));
                 let block = count.saturating_add(more);
@@ -138,7 +138,7 @@ impl Attempt {
 }
 
 impl State {
-    /// Takes a failed attempt in.
+    /// Records a failed attempt.
     fn failed(&mut self, step: &Step, call: &Call, root: Key, tokens: Late<Tokens>, result: &ToolResult) -> &Attempt {
         let last = self.last.take().filter(|last| last.tool == step.tool && last.root == root);
         let how_far = if last.is_some() { progress(&result.output) } else { 0 };
@@ -147,11 +147,11 @@ impl State {
                 && (last.call == call.key
                     || last.tokens.get().alike(&tokens.get()) >= tuned::ATTEMPT_ALIKE.get() as usize)
         });
-        // With its names and without its figures.
+        // With its names but without its figures.
         let line = step.root_line(result).map(frame);
         let round = call.round.map_or(0, mark);
         let again = match again {
-            // The calls of a round were made before any of them was answered.
+            // The calls of a round were made before any of them was answered: they are one attempt.
             Some(last) if round != 0 && last.round == round => return self.last.insert(last),
             again => again,
         };
@@ -199,14 +199,14 @@ impl Rule for Resubmission {
     const OUTLIVES_EVIDENCE: bool = true;
     const IN_LANE: bool = true;
     const SEES: Facts = Facts::CALL.and(Facts::STEP).and(Facts::NOT_RUN).and(Facts::HEARD);
-    // It says nothing of a call before something has come of it.
+    // It never judges a call before its outcome is known.
     const LOOKS_AHEAD: bool = true;
     type State = State;
 
     fn called(state: &mut State, call: &Call, payload: &Payload<'_>) {
         let tokens = call.echo.beside().unwrap_or_else(|| Late::read(Tokens::of(payload)));
         if state.called.replace((call.key, tokens)).is_some() {
-            // Several calls at once are no attempts one after the other.
+            // Several calls at once are no consecutive attempts.
             state.last = None;
         }
     }
@@ -218,13 +218,13 @@ impl Rule for Resubmission {
                 let call = step.call.as_ref().filter(|call| call.key == key && !call.polling);
                 let idle = step.outcome == Outcome::Ok && trimmed(&result.output).is_empty();
                 if idle && step.call.as_ref().is_some_and(|call| !call.mutates && call.quiet != Empty::Blank) {
-                    // A thought written down is nothing done.
+                    // A noted thought does nothing.
                     state.between = true;
                     return None;
                 }
                 let said = step.facts.class.is_some();
                 let failed = call.filter(|_| !step.facts.waiting).and_then(|call| {
-                    // An error that names no root is the same where all that was said is.
+                    // An error without a recognised root is compared as a whole.
                     let root = step.root(result, cx.salt).or(said.then_some(step.facts.light))?;
                     (!step.transient(result)).then_some((call, root))
                 });
@@ -285,7 +285,7 @@ mod tests {
         let many =
             [(first, &*one), (second, &*two), (third, &*three), (first, &*one), (second, &*two), (third, &*three)];
         cells(&many).strongest(RULE, Nudge);
-        // Another error, another program, something run in between.
+        // A different error, a different program, something run in between.
         let other = three.replace("KeyError", "TypeError");
         cells(&[(first, &one), (second, &two), (third, &other)]).expect(RULE, &[]);
         cells(&[(first, &one), (second, &two), ("import stats\\nstats.draw(week=7)", &three)]).expect(RULE, &[]);

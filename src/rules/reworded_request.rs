@@ -1,11 +1,11 @@
-//! Catches: one question put to a search or a model again and again in other words; the same where it is put to nobody,
-//! by a program that prints what it was given; one message sent to the same place again and again.
+//! Catches: one question put to a search or a model over and over in other words; the same put to nobody, by a program
+//! that prints what it was given; one message sent to the same place over and over.
 //! Must not catch: a batch that fills one template with new names, the next page of a search, a question that moves on,
-//! the same one to the letter after a pause, one text to many, messages that the user orders one by one, one question
+//! an identical question after a pause, one text sent to many, messages that the user orders one by one, one question
 //! put to several sources once each.
-//! Idea: what people see as "searching in circles": wordings differ, so no comparison of calls finds them. What the
-//! requests are *about* is compared, and what came of each: another object in the same frame, a list that gets shorter
-//! and a page that moves are honest work, a fixed object and nothing new is not.
+//! Idea: what people see as "searching in circles": wordings differ, so no comparison of calls finds it. Compared are
+//! what the requests are *about* and what came of each: another object in the same frame, a list that gets shorter and
+//! a page that moves are honest work; the same object with nothing new is not.
 
 mod chain;
 
@@ -18,33 +18,35 @@ use crate::text::{Asks, Edit, Goal, Key, beside, combine, mark, printable, reads
 use alloc::{boxed::Box, format};
 use chain::{Asking, Chain, Reworded};
 
-/// Pairs of agent and tool watched at once for requests that were only written down, or places for what is sent there.
+/// Pairs of agent and tool watched at once for requests that are only written down, or of agent and place for messages.
 const TOOLS: usize = 4;
-/// Such requests compared with.
+/// Texts kept per pair for comparison.
 const REQUESTS: usize = 6;
-/// Steps after which a similar one is a new start.
+/// Steps within which a similar written request counts as a rewording.
 const NEAR: u64 = 3;
-/// What each of them is worth beside rewordings that were asked, in points.
+/// Points of each rewording that was only written down or sent.
 const WRITTEN: u32 = 4;
-/// The least weight of a message that is compared, and what two share, in per cent of the lighter one and of both together.
+/// Least weight of a message to be compared.
 const MESSAGE: u32 = 8;
+/// Shared weight from which two messages say the same, in percent of the lighter one …
 const WITHIN: u32 = 45;
+/// … and of both together.
 const ALIKE: u32 = 25;
 
 pub(crate) struct RewordedRequest;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct State {
-    /// Only where something was asked in words.
+    /// Present once something has been asked in words.
     chain: Option<Box<Chain>>,
     tools: Ring<Asker>,
 }
 codec!(struct State { chain, tools });
 
-/// Requests that a program only wrote down, or messages that were sent to one place.
+/// Requests that a program only wrote down, or messages sent to one place.
 #[derive(Clone, Debug)]
 struct Asker {
-    /// The tool; of messages with all else that it was given.
+    /// The tool; for messages, together with the place they are sent to.
     tool: Key,
     agent: Key,
     requests: Ring<Request>,
@@ -60,15 +62,15 @@ struct Request {
 }
 codec!(struct Request { goal, step, round });
 
-/// What is said again in other words.
+/// A kind of text that is said again in other words.
 struct Again {
     kind: &'static str,
-    /// Behind the tool's name, and behind how often.
+    /// What the message says after the tool's name, and after the number of times.
     said: [&'static str; 2],
     instead: &'static str,
-    /// Whether one text says what an earlier one says.
+    /// Whether a text says what an earlier one says.
     rewords: fn(&Request, &Request) -> bool,
-    /// The very same words are another rule's.
+    /// Identical texts are left to other rules.
     other: bool,
 }
 
@@ -99,7 +101,7 @@ impl State {
     /// A call that may ask for something.
     fn calls(&mut self, call: &Call, payload: &Payload<'_>, cx: &Cx<'_>) -> Option<Signal> {
         let goal = payload.goal()?;
-        // Another agent sees what all have changed.
+        // Another agent sees everybody's changes.
         let mutations = if call.sees == Sees::All { cx.run.new_mutations } else { cx.run.own_mutations };
         let asking = Asking {
             goal,
@@ -117,9 +119,9 @@ impl State {
         asked(chain, &asking, &call.name, cx)
     }
 
-    /// An agent asks another one.
+    /// One agent asks another.
     fn asks_another(&mut self, request: &Collaboration, cx: &Cx<'_>) -> Option<Signal> {
-        // The same of several agents is a round of questions.
+        // The same question to several agents is a round of questions.
         let goal = Goal::of(&request.request, core::iter::once(beside("to", &request.to)));
         let asking = Asking {
             goal: &goal,
@@ -135,7 +137,7 @@ impl State {
         asked(self.chain.get_or_insert_default(), &asking, &request.to, cx)
     }
 
-    /// A text that a call only gave back, or that it sends, of the tool that is to be compared by.
+    /// Records a text that a call only gave back, or that it sends; `tool` identifies the texts it is compared with.
     fn said(
         &mut self,
         again: &Again,
@@ -178,7 +180,7 @@ impl State {
     }
 }
 
-/// Puts a request into the chain, and says so where it was made before in other words.
+/// Adds a request to the chain; the signal, if it rewords earlier ones often enough.
 fn asked(chain: &mut Chain, asking: &Asking<'_>, of: &str, cx: &Cx<'_>) -> Option<Signal> {
     let Reworded { points, times, chain, kinship, came, seen } = chain.asks(asking, cx)?;
     if !cx.limits.reached(points, 1) {
@@ -252,7 +254,7 @@ impl Rule for RewordedRequest {
                 let goal = Goal::of(&result.output, core::iter::empty());
                 state.said(&OWN_WORDS, call, call.tool, goal, (step.sighting, step.onset), cx)
             }
-            // Whoever orders the next one has not been told enough.
+            // A user's message may order the next text of this kind.
             Fact::Heard(_) => {
                 state.tools.clear();
                 None
@@ -292,15 +294,15 @@ mod tests {
         Script::new("{}").play(&thrice).expect(RULE, &[]);
         let four = thrice + "find/room_in_cheap_hotel_quiet_near_station:4";
         Script::new("{}").play(&four).expect(RULE, &[(6, Nudge)]);
-        // Whatever lies between and whoever is asked; a change in between makes it another question.
+        // Whatever comes in between and whichever tool is asked; a change in between makes it another question.
         Script::new("{}").play(&four.replace(' ', " a:1 b:2 c:3 d:4 ")).strongest(RULE, Nudge);
         Script::new("{}").play(&four.replacen("find", "look", 2)).strongest(RULE, Nudge);
         Script::new("{}").play(&four.replacen(' ', " *1 ", 2)).expect(RULE, &[]);
-        // The very same words while the figures change: somebody waits.
+        // Identical words while the figures change: the agent waits.
         Script::new("{}").play("count/rows_imported_since_yesterday_morning:10 count/rows_imported_since_yesterday_morning:20 count/rows_imported_since_yesterday_morning:30 count/rows_imported_since_yesterday_morning:40").expect(RULE, &[]);
     }
 
-    /// Programs that print the texts, each with `print` for the code around it.
+    /// Programs that print one of the texts each; `print` is the code around it.
     fn printed(texts: &[&str], print: &str) -> Played {
         let program = |text: &&str| {
             let args = format!(r#"{{"code":"task = ('{text}')\\n{print}(task)"}}"#);
@@ -319,7 +321,7 @@ mod tests {
         ];
         printed(&ask, "print").expect(RULE, &[(7, Nudge)]);
         printed(&ask[..3], "print").expect(RULE, &[]);
-        // Another request each time, and one that is answered.
+        // A different request each time, and text that does not read as prose.
         let other = [
             "Please find out for us when the town library opens on public holidays",
             "List every museum near the river that lets children in without a ticket",

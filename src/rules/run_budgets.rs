@@ -17,7 +17,7 @@ struct Row {
     says: fn(u32) -> String,
 }
 
-/// Catches: a run that has used up the iterations it was given.
+/// Catches: a run that has used up its iterations.
 /// Must not catch: anything, unless `budgets.maxIterations` is set.
 /// Idea: the first safety check of every agent loop.
 const ITERATIONS: Row = Row {
@@ -29,8 +29,8 @@ const ITERATIONS: Row = Row {
     says: |used| format!("The run has used {used} iterations"),
 };
 
-/// Catches: a run that has gone on for longer than it was given, in event time.
-/// Must not catch: anything, unless `budgets.maxRuntimeMs` is set; events without a time.
+/// Catches: a run that has taken longer than allowed, in event time.
+/// Must not catch: anything, unless `budgets.maxRuntimeMs` is set; events without a timestamp.
 /// Idea: the second safety check of every agent loop.
 const RUNTIME: Row = Row {
     id: "max-runtime",
@@ -45,7 +45,7 @@ const RUNTIME: Row = Row {
 };
 
 impl Row {
-    /// Takes in what is used, and tells whether that reaches a rung.
+    /// Records how much has been used, and returns whether that reaches a threshold.
     fn counts(&self, state: &mut u32, run: &RunView, limits: &Limits) -> bool {
         (self.used)(run).is_some_and(|used| {
             *state = used;
@@ -90,7 +90,7 @@ macro_rules! rows {
             const SEES: Facts = Facts::TICK;
             const BUDGET: Option<Budget> = Some($row.budget);
             const OF_RUN: bool = true;
-            /// What is used, for `standing`.
+            /// How much has been used, for `standing`.
             type State = u32;
 
             fn observe(state: &mut u32, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
@@ -145,7 +145,7 @@ mod tests {
                 .play("a:x @50 b:y @6 c:z")
                 .expect("max-runtime", &[(4, Level::Halt), (5, Level::Halt)]);
             Script::new(limited).play("a:x @50 b:y c:z").expect("max-runtime", &[]);
-            // A clock that jumps back does not end the run, and does not give time back either.
+            // A clock that jumps back neither ends the run nor gives time back.
             Script::new(limited).play("a:x @-500 b:y @30 c:z").expect("max-runtime", &[]);
             Script::new(limited)
                 .play("a:x @70 b:y @-70 c:z")

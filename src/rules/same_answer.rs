@@ -1,12 +1,11 @@
-//! Catches: different questions that all get the same answer: clicks on a page that does not change, searches that
-//! return the one list.
-//! Must not catch: batches that all validate alike, acknowledgements, a check between new edits, waiting, questions
-//! about one thing after the other to which the same happens to be true.
-//! Idea: the answer is what the agent learns; when it stays the same, other arguments were no progress. Short equal
+//! Catches: different questions that all get the same answer: clicks on a page that does not change, searches that all
+//! return the same list.
+//! Must not catch: batches of which every item is valid, acknowledgements, a check between new edits, waiting,
+//! questions about one thing after another that happen to have the same answer.
+//! Idea: the answer is what the agent learns; if it stays the same, other arguments were no progress. Short equal
 //! answers are normal for most tools, so only views, searches and long answers are compared. Acting upon a view is more
-//! than asking, even where the view does not show it: that is never more than a nudge. What a question in words is
-//! about can be told: where it stays, `reworded-request` counts the same answer, and where it moves it is told of twice
-//! as many.
+//! than asking, even if the view does not show it, and gets a nudge at most. What a question in words is about can be
+//! compared: if it stays, `reworded-request` counts the repeated answer; if it moves, twice as many are needed here.
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Level, Recommendation, ToolResult};
@@ -16,12 +15,13 @@ use crate::state::{Call, Onset, Ring, Sighting, Step};
 use crate::text::{Asks, Key, combine, enters, printable, records, salted};
 use alloc::format;
 
-/// Steps looked back at, at most.
+/// Most steps that can be looked back at.
 const MAX_WINDOW: u32 = 64;
-/// Letters of an answer that says something, where tools are compared by kind; a view's acknowledgements are longer.
+/// Letters from which the answer of a search is compared.
 const LETTERS: u32 = 24;
+/// The same for a view, whose acknowledgements are longer.
 const LETTERS_OF_VIEW: u32 = 40;
-/// Bytes of an answer from which any tool that only looks is compared.
+/// Bytes from which the answer of any read-only call is compared.
 const LONG: usize = 200;
 
 pub(crate) struct SameAnswer;
@@ -38,12 +38,12 @@ struct Seen {
     answer: Key,
     call: Key,
     asks: Asks,
-    /// Nothing tells what the call is about: it may be one of many things that are all well.
+    /// Nothing tells what the call is about: it may check one of many things that are all fine.
     of_batch: bool,
     target: Option<Key>,
     round: Option<Key>,
     step: u64,
-    /// New mutations of the run at that time.
+    /// New mutations after it that its answer may depend on.
     mutations: u64,
     sighting: Sighting,
     onset: Onset,
@@ -57,7 +57,7 @@ fn substantial(step: &Step, call: &Call, result: &ToolResult, page: bool) -> boo
     if facts.failed || facts.negative || facts.waiting {
         return false;
     }
-    // The same list on the next page is no next page.
+    // Another page with the same records always counts, however short it is.
     if page {
         return true;
     }
@@ -69,7 +69,7 @@ fn substantial(step: &Step, call: &Call, result: &ToolResult, page: bool) -> boo
         Asks::View | Asks::Picture | Asks::Gesture => facts.letters >= LETTERS_OF_VIEW,
         Asks::Nothing | Asks::Handover | Asks::Plan => false,
     };
-    // A form shows the same while its fields are filled, one after the other.
+    // A form looks the same while its fields are filled in.
     (telling || result.output.len() >= LONG && !mutates) && !enters(&call.name)
 }
 
@@ -89,21 +89,23 @@ impl State {
         many(self.same(newest).count())
     }
 
-    /// One answer for ever new targets is what stands before all of them, not a question asked again.
+    /// Whether every call had a target of its own: then the answer is about something common to all of them, and no
+    /// question was asked again.
     fn elsewhere(&self, newest: &Seen) -> bool {
         let targets = || self.same(newest).map(|seen| seen.target);
         targets().all(|target| target.is_some_and(|own| targets().filter(|other| *other == Some(own)).count() == 1))
     }
 }
 
-/// Thresholds for what is asked: in words about twice as much, at most where it is refused.
+/// Thresholds by kind of question. In words, the nudge takes twice as many answers; if that is no less than the block,
+/// there is none.
 fn limits_of(seen: &Seen, limits: &Limits) -> Limits {
     let Limits { nudge, block, .. } = *limits;
     match (seen.asks, nudge.saturating_mul(2)) {
         (_, told) if seen.of_batch => Limits { nudge: told, block: 0, gate: 0, halt: 0, ..*limits },
         (Asks::Prose, told) if block != 0 && told >= block => Limits { nudge: 0, ..*limits },
         (Asks::Prose, told) => Limits { nudge: told, ..*limits },
-        // Who looks through dates and places gets one answer for many of them, and is told late and never refused.
+        // A search through dates and places gets one answer for many of them: a late nudge, and never a block.
         (Asks::Record, told) => Limits { nudge: told.saturating_mul(2), block: 0, gate: 0, halt: 0, ..*limits },
         _ => *limits,
     }
@@ -144,7 +146,7 @@ impl Rule for SameAnswer {
             onset: step.onset,
         };
         if call.asks.shows() {
-            // Who comes back to a page from where something new was seen looks at another of its parts.
+            // Coming back to a page after something new was seen elsewhere is a look at another part of it.
             state.seen.retain(|seen| seen.answer != answer || seen.step >= step.news);
         }
         state.seen.push(newest, cx.limits.window as usize);
@@ -187,7 +189,7 @@ impl Rule for SameAnswer {
         };
         let (limits, count) = (limits_of(newest, view.limits), state.count(newest));
         let told = newest.of_batch || newest.asks.shows() || newest.asks == Asks::Record || state.elsewhere(newest);
-        // Where there is no nudge for it, it is told where it would be refused.
+        // Without a nudge threshold, the nudge comes where the block would.
         let told_at = if limits.nudge == 0 && view.limits.nudge != 0 { limits.block } else { limits.nudge };
         if told { view.told(&Limits { nudge: told_at, ..limits }, count) } else { view.with(&limits, count) }
     }
@@ -211,7 +213,7 @@ mod tests {
 
     #[test]
     fn table() {
-        // The answer of a search has enough letters, that of other tools must be long.
+        // The answer of a search needs enough letters, that of other tools has to be long.
         let words = "one two three four";
         let ask = |tool: &str, answer: &dyn Fn(usize) -> String| -> String {
             words.split(' ').enumerate().map(|(at, word)| format!("{tool}/{word}:{} ", answer(at))).collect()
@@ -221,17 +223,17 @@ mod tests {
         Script::new("{}").play(&ask("lookup", &|at| format!("list{at}"))).expect(RULE, &[]);
         Script::new("{}").play(&ask("validate", &same)).expect(RULE, &[]);
         let long = |_: usize| "long".repeat(60);
-        // Where nothing tells what a call is about, twice as many are told of, and none is refused.
+        // If nothing tells what a call is about, a nudge takes twice as many, and there is no block.
         let batch = |times: usize| -> String { (0..times).map(|at| format!("validate/{at}:{} ", long(at))).collect() };
         Script::new("{}").play(&batch(7)).expect(RULE, &[]);
         Script::new("{}").play(&batch(8)).expect(RULE, &[(15, Nudge)]);
         Script::new("{}").play(&batch(40)).strongest(RULE, Nudge);
-        // A form that is filled.
+        // A form that is filled in.
         Script::new("{}").play(&batch(40).replace("validate", "fill_in")).expect(RULE, &[]);
-        // A change of the world between, and one round.
+        // A change in between, and a single round.
         Script::new("{}").play(&batch(8).replacen(" val", " *1 val", 2)).expect(RULE, &[]);
         Script::new("{}").play(&(String::from("#1 ") + &ask("web_search", &same))).expect(RULE, &[]);
-        // Twice as many are refused, but not on a view.
+        // Twice as many are blocked, but not on a view.
         let many = |tool: &str, times: usize| -> String {
             (0..times).map(|at| format!("{tool}/{at}:the_very_same_list_as_it_was_before ")).collect()
         };
@@ -239,14 +241,15 @@ mod tests {
         Script::new("{}").play(&many("web_search", 8)).last(RULE, Block);
         Script::new("{}").play(&many("web_search", 16)).last(RULE, Halt);
         Script::new("{}").play(&many("click", 16)).strongest(RULE, Nudge);
-        // What is asked in words is about something: twice as many where that moves.
+        // A question in words is about something: twice as many are needed if that moves.
         let about = |times: usize| -> String {
             let town = |at: usize| ["Ulm", "Bern", "Linz", "Graz", "Kiel", "Jena", "Trier", "Essen", "Basel"][at];
             (0..times).map(|at| format!("web_search/tram_in_{}:the_very_same_list_of_lines ", town(at))).collect()
         };
         Script::new("{}").play(&about(7)).expect(RULE, &[]);
         Script::new("{}").play(&about(8)).expect(RULE, &[(15, Block)]);
-        // A page that shows what the one before it did, whatever it tells about itself; and pages that are only worked on.
+        // A page with the records of the page before, whatever it says about itself; and pages that are only acted
+        // upon.
         let pages = |tool: &str, args: &str, answer: &dyn Fn(usize) -> String| {
             let page = |n: usize| step("ann", tool, &args.replace('#', &n.to_string()), &answer(n));
             events("{}", (1..=9).flat_map(page).collect::<Vec<_>>())
@@ -261,7 +264,7 @@ mod tests {
         for done in [r#"{"ok":true,"message":"the page is at the printer"}"#, r#"[{"ok":true}]"#] {
             pages("print", r#"{"page":#}"#, &|_| done.into()).expect(RULE, &[]);
         }
-        // The same call is another rule's.
+        // Repeats of one call belong to another rule.
         Script::new("{}").play(&"web_search/one:the_very_same_list ".repeat(6)).expect(RULE, &[]);
     }
 }

@@ -1,12 +1,12 @@
-//! Catches: a kind of call that comes to the same again and again while figures and names in it move and other things
-//! are done in between: a pod deleted under ever other names, a job started with other sizes that dies on the same row,
-//! a page that comes back with another advertisement; one figure that is got in ever other ways; and a while in which
-//! nothing is called that was not called before with the same answer.
-//! Must not catch: one thing after the other of a list, waiting, an answer that tells how far something is, a check
-//! after each change that finds other things, what a user asks for again.
-//! Idea: what was done in between excuses a repetition only if it brought news. A call is known without its figures
-//! ([`frame`](crate::text::frame)), its outcome by the trouble at its root or by most of its words. Of runs that
-//! reached their goal hardly one sees a kind of call come to the same trouble for the fourth time.
+//! Catches: a kind of call that keeps coming to the same while figures and names in it change and other things are done
+//! in between: a pod deleted under ever new names, a job started with other sizes that dies on the same row, a page
+//! that comes back with another advertisement; one figure computed in ever new ways; and a stretch in which every call
+//! was made before with the same answer.
+//! Must not catch: the items of a list one after another, waiting, an answer that reports progress, a check after each
+//! change that finds other things, what a user asks for again.
+//! Idea: what was done in between excuses a repetition only if it brought news. A call is compared without its figures
+//! ([`frame`](crate::text::frame)), its outcome by the trouble at its root or by most of its words. Hardly any run that
+//! reached its goal sees a kind of call come to the same trouble for the fourth time.
 
 mod agents;
 mod done;
@@ -29,16 +29,19 @@ use alloc::string::String;
 use kinds::{line, trouble};
 use things::Outcome;
 
-/// What it is worth that a kind of call comes to the same again, in points: what is in trouble; what is well; the same
-/// with other figures in the call; with a new change since then in trouble, and well.
+/// Points if a kind of call comes to the same trouble again.
 const TROUBLE: u32 = 4;
+/// Points if it comes to the same good outcome again.
 const WELL: u32 = 4;
+/// The same if the call has other figures or the answer hardly a word.
 const WELL_ELSE: u32 = 3;
+/// Points for the same trouble after a new change …
 const TROUBLE_CHANGED: u32 = 3;
+/// … and if the trouble is also reported in other words.
 const WELL_CHANGED: u32 = 1;
-/// The same of a look at what was changed, and shows what was there before.
+/// Points for a look at something that was changed, if it shows what was there before.
 const UNMOVED: u32 = 4;
-/// Points from which it is told.
+/// Points from which a finding is reported.
 const FULL: u32 = 12;
 
 const INSTEAD: &str = "Look for what has not been looked at yet, or say what is missing and who can give it: more of the same will come to the same.";
@@ -47,16 +50,16 @@ const ANSWERED: &str = "Work with the answers that are there, or call something 
 
 pub(crate) struct Stagnation;
 
-/// What a step comes after, of its agent's.
+/// What came before a step of an agent.
 #[derive(Clone, Copy)]
 struct Beside {
-    /// The call before was of its kind: it may be the next of a list.
+    /// The agent's previous call was of the same kind: the step may be about the next item of a list.
     listed: bool,
-    /// The user has spoken straight after the answer before.
+    /// The user has spoken right after the previous answer.
     heard: bool,
-    /// Time may have passed for it.
+    /// The agent may have waited for it.
     waits: bool,
-    /// Changes made until now, and whether one was since the step before.
+    /// Changes made so far (`changes`), and whether this step or others since the previous one made any (`changed`).
     changes: u32,
     changed: bool,
 }
@@ -67,17 +70,17 @@ impl Beside {
         self.listed && !self.heard
     }
 
-    /// The user goes from one thing to the other.
+    /// The user directs the agent from one thing to another.
     const fn ordered(self) -> bool {
         self.heard && !self.listed
     }
 }
 
-/// What is said of one way to get nowhere.
+/// A finding about one way of getting nowhere.
 struct Found<'a> {
     kind: &'static str,
     name: &'a str,
-    /// What it is that comes again, whoever makes it come.
+    /// Identifies what comes again, whatever leads to it.
     what: Key,
     points: u32,
     message: String,
@@ -105,7 +108,7 @@ impl Found<'_> {
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct State {
-    /// The agent has spoken since, or the user straight after the answer.
+    /// The agent (`spoke`) or the user (`heard`) has spoken since the latest answer.
     spoke: bool,
     heard: bool,
     agents: Agents,
@@ -113,7 +116,7 @@ pub(crate) struct State {
 codec!(struct State { spoke, heard, agents });
 
 impl State {
-    /// Takes a step in, each way to get nowhere for itself, and tells of the first of them that has come so far.
+    /// Records a step with each of the trackers; the signal of the first one whose points reach a threshold.
     fn step(&mut self, step: &Step, result: &ToolResult, cx: &Cx<'_>) -> Option<Signal> {
         let call = step.call.as_ref()?;
         let thought = call.is_thought(step, result);
@@ -182,7 +185,7 @@ impl Rule for Stagnation {
         match fact {
             Fact::Step(step, result) => state.step(step, result, cx),
             Fact::Heard(_) => {
-                // What a user writes straight after an answer is about that; after the agent's words it is another
+                // A message right after an answer is about that answer; after the agent's own words it begins a new
                 // turn.
                 if state.spoke {
                     *state = State::default();
@@ -215,7 +218,7 @@ mod tests {
 
     const RULE: &str = "stagnation";
 
-    /// Steps: tool, arguments, outcome and output; a tool `user` or `assistant` says its output.
+    /// Steps: tool, arguments, outcome and output; for the tools `user` and `assistant` the output is a message.
     fn play(steps: impl IntoIterator<Item = (&'static str, String, &'static str, String)>) -> Played {
         play_in("{}", steps)
     }
@@ -266,9 +269,9 @@ mod tests {
     #[test]
     fn trouble_under_ever_other_names() {
         let trouble = "Error: the plan of the harbour cannot be read: no such table";
-        // Restarted again and again, each time under another name: the fourth log ends in the same error while no other came.
+        // Restarted under a new name each time: the fourth log ends in the same error, and no other came in between.
         play((1..6).flat_map(|at| [restart(at), log(at, trouble)])).expect(RULE, &[(15, Nudge), (19, Observe)]);
-        // It gets on: other trouble each time, or none.
+        // Progress: other trouble each time, or none.
         let others = ["no such table", "no such column", "no such crane", "a duplicate key", "no such berth", "a null"];
         play((1..6).flat_map(|at| [restart(at), log(at, &format!("Error: the plan cannot be read: {}", others[at]))]))
             .expect(RULE, &[]);
@@ -309,7 +312,7 @@ mod tests {
                 ),
             ]
         };
-        // Each meets its own error again and again: neither hides the other's.
+        // Each keeps meeting its own error: neither hides the other's.
         let both = (0..5).flat_map(|at| ["ann", "bob"].into_iter().flat_map(move |agent| trouble(agent, at)));
         let lines: Vec<String> = both.collect();
         events("{}", &lines).expect(RULE, &[(13, Nudge), (15, Nudge), (17, Observe), (19, Observe)]);
@@ -332,7 +335,7 @@ mod tests {
         // Each under another heading: the book is being read.
         let headings = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
         play((0..6).flat_map(|at| [page(at, headings[at], advertisements[at]), other(7)])).expect(RULE, &[]);
-        // Something new lies between.
+        // Something new in between.
         play((0..6).flat_map(|at| {
             [
                 page(at, "Your crossing", advertisements[at]),
@@ -347,7 +350,7 @@ mod tests {
         let call = |name: &str| ("read_card", format!(r#"{{"card":"{name}"}}"#), "ok", format!("the card of {name}"));
         let cards = ["oak", "elm", "oak", "elm", "elm", "oak", "elm", "oak", "oak", "elm", "oak"];
         play_in(&alone(RULE), cards.map(call)).strongest(RULE, Nudge);
-        // One that is new each lap.
+        // A new one in each lap.
         let names = ["ash", "fir", "yew", "box", "bay", "may"];
         play(names.iter().flat_map(|new| [call("oak"), call("elm"), call(new)])).expect(RULE, &[]);
     }
@@ -356,7 +359,7 @@ mod tests {
     fn what_a_user_says() {
         let run = || ("python", r#"{"code":"print(len(rows) == 1)"}"#.into(), "ok", "True".into());
         let user = |at: usize| ("user", String::new(), "", format!("No, that is not what was asked for, try {at}."));
-        // A harness that objects to each answer is not another turn; after the agent's words it is.
+        // An objection right after each answer is no new turn; after the agent's words it is.
         play((0..5).flat_map(|at| [run(), user(at)])).expect(RULE, &[(10, Nudge), (13, Observe)]);
         let said = || ("assistant", String::new(), "", "It prints True.".into());
         play((0..5).flat_map(|at| [run(), said(), user(at)])).expect(RULE, &[]);

@@ -1,16 +1,15 @@
 //! Catches: messages that ask for, promise or confirm the same thing in other words while nobody acts: experts asking
 //! each other for what none of them has, a desk that demands a number which the caller has lost, or has given three
-//! times already; a cure that is announced again although the user says that nothing has changed; one apology after the
-//! other; farewells without end; work that desks hand to and fro, each with another reason.
-//! Must not catch: a dialogue in which the user keeps bringing something new, one question after the other of a form, a
-//! round of reports, closing words, answers to a user who doubts what was just looked up, a lead that hands out one
-//! piece of work after the other, agents who agree before they act, as they did before.
-//! Idea: words are an action where there is no other. They go round in circles when they share their object, hold
-//! hardly a word that was not said before, and nothing was done in between; what a user newly names is progress.
-//! Whoever hands a thing on has only talked ([`custody`]), and two who keep answering each other without naming
-//! anything have nothing to say ([`chat`]); a user who repeats a value or a whole message was not heard ([`answered`]),
-//! and one who says message after message that all is as before was not helped; and who finds no word any more that was
-//! not said, message after message, says nothing at all.
+//! times already; a fix that is announced again although the user says that nothing has changed; one apology after
+//! another; farewells without end; work that desks hand to and fro, each with another reason.
+//! Must not catch: a dialogue in which the user keeps bringing something new, the questions of a form one after
+//! another, a round of reports, closing words, answers to a user who doubts what was just looked up, a lead that hands
+//! out one piece of work after another, agents who agree before they act, as they did before.
+//! Idea: if nothing else is done, words are the only action. They go in circles if they are about the same thing, hold
+//! hardly a new word, and nothing was done in between; what a user newly names is progress. Handing work on is only
+//! talk ([`custody`]), and agents who keep answering each other without naming anything have nothing to say ([`chat`]).
+//! A user who repeats a value or a whole message was not heard ([`answered`]), and one who says in message after
+//! message that nothing has changed was not helped. Message after message without a new word says nothing at all.
 
 mod answered;
 mod chat;
@@ -31,38 +30,38 @@ use answered::Answered;
 use chat::Chat;
 use custody::Custody;
 
-/// Messages compared with.
+/// Latest messages that a new one is compared with.
 const MESSAGES: usize = 5;
-/// Lighter messages say too little.
+/// Least weight of a message to be compared: lighter ones say too little.
 const LIGHTEST: u32 = 6;
-/// What a repeat adds, in twelfths.
+/// Most points of a repeat.
 const WHOLE: u32 = 12;
-/// A chain is told of where one message in so many brought no news.
+/// A chain is reported only if at least one in so many of its messages brought no news.
 const STALE: u32 = 5;
-/// Stands for the user, beside half of the marks of agents.
+/// Stands for the user among the 16-bit marks of agents.
 const BY_USER: u16 = 1;
-/// Bytes from which a message that comes again asks for something: shorter ones greet, agree, or say to go on.
+/// Bytes from which a repeated message is a demand: shorter ones greet, agree, or say to go on.
 const DEMAND: usize = 40;
-/// Messages after a result that are about the result.
+/// Messages after a result that are taken to be about it.
 const ABOUT_IT: u32 = 2;
 
-/// Messages before an act that are a way to work, at most.
+/// Most messages before an action that can become the accepted pace of talk.
 const PACE: u32 = 12;
 
-/// Agents who speak that are a group.
+/// Speaking agents from which they are a group.
 const GROUP: usize = 3;
 
-/// One way to go round in circles.
+/// One way of going in circles.
 struct Circle {
     kind: &'static str,
-    /// What each occurrence adds.
+    /// Points of each occurrence.
     points: u32,
-    /// What is said of them, before and after their number.
+    /// The message before and after the number of occurrences.
     said: [&'static str; 2],
     instead: &'static str,
 }
 
-/// What a message adds depends on how much of it was said before.
+/// The points of a message depend on how much of it was said before.
 const NOBODY_ACTS: Circle = Circle {
     kind: "nobody-acts",
     points: 0,
@@ -114,7 +113,7 @@ const NOTHING_NAMED: Circle = Circle {
 
 pub(crate) struct StaleTalk;
 
-/// Only where somebody spoke.
+/// Present once somebody has spoken or handed work over.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct State(Option<Box<Talk>>);
 codec!(struct State(_));
@@ -123,15 +122,15 @@ codec!(struct State(_));
 struct Talk {
     messages: Ring<Said>,
     words: Vocabulary,
-    /// Who brought news since the latest message; 0 for nobody.
+    /// Mark of who has brought news since the latest message; 0 for nobody.
     news: u16,
-    /// Messages since the latest result; none where there was no result yet.
+    /// Messages since the latest result; `None` before the first one.
     since: Option<u32>,
-    /// Messages since somebody did something, and the most that came before that so far: who took so many words before
-    /// an act may take as many again.
+    /// Messages since the latest action.
     talked: u32,
+    /// The most messages before an action so far, at most [`PACE`]: as many are accepted again.
     pace: u32,
-    /// Marks of the agents who spoke, as many as make a group.
+    /// Marks of the agents who have spoken, at most [`GROUP`].
     speakers: Vec<u16>,
     custody: Custody,
     chat: Option<Box<Chat>>,
@@ -142,14 +141,17 @@ struct Talk {
     hollow: Streak,
     /// Messages of the user in a row that say that nothing has changed.
     unhelped: Streak,
-    /// The latest message, and how often in a row the user was answered with the same one.
+    /// Mark of the latest message of an agent.
     latest: u32,
+    /// How often in a row the user was answered with the same message.
     parrot: Option<Box<Streak>>,
-    /// The user's latest message, whether it was answered since and anything called, and how often it came again with
-    /// words alone in between.
+    /// Mark of the user's latest message.
     heard: u32,
+    /// It was answered.
     replied: bool,
+    /// A call has come to a result since.
     called: bool,
+    /// How often the user repeated a message after an answer in words alone.
     demands: Streak,
 }
 codec!(struct Talk {
@@ -159,13 +161,13 @@ codec!(struct Talk {
 #[derive(Clone, Debug)]
 struct Said {
     goal: Goal,
-    /// A mark of the agent; 0 where it has no name.
+    /// Mark of the agent; 0 if it has no name.
     speaker: u16,
     points: u32,
     times: u32,
-    /// Those of the chain that brought no news.
+    /// Messages of the chain that brought no news.
     stale: u32,
-    /// What the first message of the chain was about.
+    /// Key of what the first message of the chain was about.
     chain: Key,
     sighting: Sighting,
     onset: Onset,
@@ -175,13 +177,13 @@ codec!(struct Said { goal, speaker, points, times, stale, chain, sighting, onset
 /// What a text says that was not said before.
 #[derive(Clone, Copy, Debug, Default)]
 struct News {
-    /// The weight of the words.
+    /// The weight of the new words.
     fresh: u32,
     /// One of them names something.
     named: bool,
-    /// There is a figure among them.
+    /// One of them is a figure.
     counts: bool,
-    /// It is long, as reports, plans and code are.
+    /// The text is long and fresh, as reports, plans and code are.
     report: bool,
 }
 
@@ -192,7 +194,7 @@ impl News {
 }
 
 impl Talk {
-    /// What a text says that was not said before.
+    /// What a text says that was not said before; from now on it is known.
     fn learn(&mut self, text: &str, goal: &Goal) -> News {
         let mut news = News::default();
         let mut named = Vec::new();
@@ -206,7 +208,7 @@ impl Talk {
         }
         news.counts = figures(text).any(|(figure, _)| named.contains(&figure));
         news.named = !named.is_empty();
-        // A word asked for, a title: what stands in quotation marks is named.
+        // Quoted text, such as a title or a word that is asked for, names something.
         for thing in quoted(text) {
             news.named |= self.words.learn(thing);
         }
@@ -214,18 +216,17 @@ impl Talk {
         news
     }
 
-    /// Somebody did something. What came to nothing takes only half of the evidence: who tries in vain and goes on
-    /// asking is no further.
+    /// Somebody did something. An action in vain only halves the evidence: trying in vain and asking on is no progress.
     fn acted(&mut self, step: &Step, output: &str) {
         let call = step.call.as_ref();
         let in_vain = step.facts.failed || step.facts.negative || step.facts.wordless;
         let hands_over = call.is_some_and(|call| call.asks == Asks::Handover);
         let changed = !hands_over && !step.facts.failed && call.is_some_and(|call| call.mutates);
-        // Acknowledgements, and another look where somebody waits, say nothing new in other figures.
+        // Acknowledgements and repeated looks bring nothing new if only their figures differ.
         let again = call.is_some_and(|call| self.custody.looks_again(call.key));
         let waits = hands_over || again || self.answered.again().times > 0;
         let known = waits && !in_vain && !self.words.learn_all(plain_words(output));
-        // Who looks again at what is not there has done nothing.
+        // Looking again at what is not there, or is known, is no action.
         if changed || !again || !(in_vain || known) {
             self.chat = None;
         }
@@ -250,10 +251,10 @@ impl Talk {
             self.pace = self.pace.max(core::mem::take(&mut self.talked).min(PACE));
         } else {
             if self.asked {
-                // What came of what the user has asked for is told, however it came out.
+                // What came of the user's request is reported next, whatever it is.
                 self.since = Some(0);
             }
-            // A text without words may tell a figure that was not told before.
+            // An answer without words may hold a new figure.
             if !step.facts.failed && self.words.learn_all(figures(output).map(|(figure, _)| figure)) {
                 self.messages.clear();
                 self.since = Some(0);
@@ -262,7 +263,7 @@ impl Talk {
         }
     }
 
-    /// Work is handed to somebody.
+    /// Work is handed over.
     fn hands_over(&mut self, call: &Payload<'_>, cx: &Cx<'_>) -> Option<Signal> {
         for said in custody::said(call) {
             if self.learn(&said, &Goal::of(&said, core::iter::empty())).report {
@@ -272,7 +273,7 @@ impl Talk {
                 self.custody.names();
             }
             if self.custody.gets_on(&said) {
-                // The next part of the work is talked about as well.
+                // The next part of the work will be talked about as well.
                 self.custody.ends();
                 self.custody.names();
             }
@@ -281,7 +282,7 @@ impl Talk {
         HANDED.told(self.custody.returns(), cx)
     }
 
-    /// The host tells something: what names something new is talked about anew.
+    /// The host says something: if it names something new, the talk about it starts over.
     fn hears_host(&mut self, text: &str) {
         if self.learn(text, &Goal::of(text, core::iter::empty())).named {
             self.messages.clear();
@@ -323,9 +324,9 @@ impl Talk {
         demanded.or_else(not_heard).or_else(|| NOT_HELPED.told(&self.unhelped, cx))
     }
 
-    /// Whether agents answer each other and name nothing.
+    /// An agent's message as a part of a chat; the signal, if they keep answering each other and name nothing.
     fn chats(&mut self, text: &str, goal: &Goal, said: News, cx: &Cx<'_>) -> Option<Signal> {
-        // Where no letter is a capital, names are words like others.
+        // Without letter case, names cannot be told from other words.
         let cased = || text.chars().any(|char| char.is_lowercase() || char.is_uppercase());
         let named = said.named || said.fresh.saturating_mul(chat::NAMES) > goal.weight() && !cased();
         if cx.agent == 0 || named || text.len() > chat::LONGEST {
@@ -363,7 +364,7 @@ impl Talk {
         let parrot = self.parrot.as_ref().filter(|_| parrots).and_then(|parrot| PARROT.told(parrot, cx));
         let chat = self.chats(text, &goal, said, cx);
         let told = parrot.or(chat);
-        // Where agents talk, a figure that one of them gives in a few words is news to the next.
+        // Among agents, a figure that one of them gives in a few words is news to the next.
         let own = if cx.agent == 0 { 0 } else { (mark(cx.agent) as u16).max(BY_USER + 1) };
         if self.speakers.len() < GROUP && !self.speakers.contains(&own) {
             self.speakers.push(own);
@@ -385,8 +386,7 @@ impl Talk {
         self.follows(goal, own, leaves, cx).or(told)
     }
 
-    /// Adds a message about something to the chain that it goes on with; of what it repeats, news `leaves` so many
-    /// twelfths.
+    /// Adds a message to the chain that it continues; `leaves` is how many twelfths of its points news leaves over.
     fn follows(&mut self, goal: Goal, speaker: u16, leaves: u32, cx: &Cx<'_>) -> Option<Signal> {
         let mut best: Option<(u32, &Said)> = None;
         for before in self.messages.iter() {
@@ -396,7 +396,7 @@ impl Talk {
                 continue;
             }
             let base = (kinship.alike.max(kinship.within / 2) / 3).min(WHOLE);
-            // In a group each says once what all agree upon.
+            // In a group, each member says once what all agree upon.
             let agrees = self.speakers.len() >= GROUP && before.speaker != speaker;
             let base = if agrees { base / 2 } else { base };
             let points = before.points.saturating_add(base * leaves / WHOLE);
@@ -407,7 +407,7 @@ impl Talk {
         let mut news = leaves < WHOLE;
         let (points, times, stale, chain) = best.map_or((0, 1, 0, goal.key() ^ cx.salt), |(points, before)| {
             let (times, stale) = (before.times.saturating_add(1), before.stale.saturating_add(u32::from(!news)));
-            // Who says something new is not who is told, nor whoever speaks where most did.
+            // A message with news is not flagged, nor one of a chain in which nearly all messages had some.
             news |= stale.saturating_mul(STALE) < times;
             let most = cx.limits.nudge.saturating_sub(1).max(before.points);
             (if news { points.min(most) } else { points }, times, stale, before.chain)
@@ -433,7 +433,7 @@ impl Circle {
         if count == 0 || !cx.limits.reached(count, 1) {
             return None;
         }
-        // Known by where in its task it began: neither words nor calls are the same.
+        // Identified by where in its task it began, since neither words nor calls are equal.
         let identity = combine(self.kind, &[streak.onset().events ^ cx.salt]);
         Some(self.tell(streak, identity, streak.times, count, cx))
     }
@@ -579,7 +579,7 @@ mod tests {
             .expect(RULE, &[]);
     }
 
-    /// What agents say, one after the other.
+    /// What agents say in turn.
     fn talk(agents: &[&str], lines: &[&str]) -> Played {
         let said = |(line, agent): (&&str, &&str)| {
             format!(r#"{{"type":"message","role":"assistant","agent":"{agent}","text":"{line}"}}"#)
@@ -605,10 +605,10 @@ mod tests {
         ];
         talk(&["mate", "cook"], &thanks).strongest(RULE, Nudge);
         talk(&["mate", "cook", "pilot"], &thanks).strongest(RULE, Nudge);
-        // One after the other says that it is ready.
+        // Each agent speaks once.
         let crew = ["ann", "bob", "cat", "dan", "eve", "fin", "gus", "hal", "ida", "jon", "kim"];
         talk(&crew, &thanks).expect(RULE, &[]);
-        // The same in one voice is a monologue.
+        // By a single agent, it is a monologue.
         talk(&["mate"], &thanks).expect(RULE, &[]);
         // Each has something to add.
         let ideas = [
@@ -648,7 +648,7 @@ mod tests {
         events("{}", [&*text, call, result, &other, call, result, &text, call, result, &other]).expect(RULE, &[]);
     }
 
-    /// Each handover with its reason and its acknowledgement, by desks in turn.
+    /// Handovers by desks in turn, each with its reason and its acknowledgement.
     fn handed(tool: &str, to: &[&str], reasons: &[&str], between: impl Fn(usize) -> Vec<String>) -> Played {
         let mut lines = Vec::new();
         for (at, reason) in reasons.iter().enumerate() {
@@ -684,7 +684,7 @@ mod tests {
             handed(tool, &["rigging", "loft"], &EXCUSES, nothing).strongest(RULE, Nudge);
         }
         handed("handoff", &["rigging", "loft", "office"], &EXCUSES, nothing).strongest(RULE, Nudge);
-        // Who only looks at the same card again is no further, however its counters move.
+        // Looking at the same card again is no progress, however its counters move.
         let looks = |at: usize| {
             let card = format!("case 77 open, read {at} times, last at 10:{:02}", at + 20);
             Vec::from(pair("get_card", r#"{"case":77}"#, "ok", &card))
@@ -711,7 +711,7 @@ mod tests {
         .expect(RULE, &[]);
         let heard = |at| Vec::from([format!(r#"{{"type":"message","role":"user","text":"And seam C{at}?"}}"#)]);
         handed("handoff", &["rigging", "loft"], &EXCUSES, heard).expect(RULE, &[]);
-        // One case after the other, each passed along the same desks.
+        // A case that is passed along four desks, and back to two of them.
         let desks = ["intake", "loft", "rigging", "office"];
         handed("handoff", &desks, &EXCUSES[..6], |_| Vec::new()).expect(RULE, &[]);
     }
@@ -725,7 +725,7 @@ mod tests {
             ("Wonderful. Which boat is it about?", "For the fourth time: SE-4471"),
         ])
         .strongest(RULE, Nudge);
-        // Whoever looks the same thing up in between has still not heard.
+        // Looking the same thing up in between is still not hearing.
         let asks = ["Which boat?", "Its number, please?", "And the plate?", "What is written on the stern?"];
         let looked_up = |answer: &dyn Fn(usize) -> String| {
             let mut lines = Vec::new();

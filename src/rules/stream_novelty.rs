@@ -1,10 +1,10 @@
-//! Catches: text that goes round in circles without repeating itself exactly: the same thoughts in slightly other
-//! words, on end; the same rows of a list or table under ever other numbers.
+//! Catches: text that goes round in circles without repeating itself exactly: the same thoughts over and over in
+//! slightly other words; the same rows of a list or table under ever new numbers.
 //! Must not catch: lists with a common beginning, tables, markup and code (their words count a quarter), long reports,
-//! counting, what names something new in the same frame (songs, notes on each of a class), rows with other figures.
-//! Idea: what separates a drifting loop from honest text is how many of its word triples were never said before, and
-//! whether it names anything new; and whether all of its rows were there before, also those that came since the first
-//! of them.
+//! counting, text that names something new in the same frame (songs, notes on each member of a class), rows with other
+//! figures.
+//! Idea: what separates a drifting loop from honest text is how many of its word triples are new, and whether it names
+//! anything new; for rows, whether all of them were there before, including those since the first repeated one.
 
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::sure;
@@ -47,7 +47,7 @@ impl Rule for StreamNovelty {
         })?;
         let drift = heard.what;
         let channel = channel_words(heard.channel);
-        // No two texts drift alike: a loop is known by where in its task it began.
+        // No two texts drift alike, so a loop is identified by where in its task it began.
         let began = key("stream", &heard.onset.events.to_le_bytes());
         let identity = combine("stream-novelty", &[began, heard.agent, key("channel", channel.as_bytes())]);
         let (kind, message) = if drift.rows > 0 {
@@ -132,7 +132,7 @@ mod tests {
         let text = format!("{before}{}", musings(60));
         let played = events("{}", [says(&text)]);
         let offset = played.findings(RULE)[0].onset_offset.unwrap() as usize;
-        // To the block in which it began, and one that is still new.
+        // Accurate to the block in which it began, and one more that is still new.
         assert!((before.len()..before.len() + 128 * 8 * 2).contains(&offset), "{offset} after {}", before.len());
     }
 

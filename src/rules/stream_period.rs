@@ -1,9 +1,9 @@
-//! Catches: text that repeats itself exactly, from one character to 1,024 characters (3,072 in ASCII): while it
+//! Catches: text that repeats itself exactly, with a period of 1 to 1,024 characters (3,072 in ASCII): while it
 //! streams, and in whole messages.
 //! Must not catch: code, tables and rulers, which repeat by nature (they count a quarter); a line said three times;
 //! lists with a common beginning; short runs in scripts without blanks.
-//! Idea: an exact period has no false friends once enough of it stands there, so that it may be judged while the text
-//! is still streaming; how much is enough was measured on long honest messages.
+//! Idea: an exact period has no honest look-alikes once there is enough of it, so it can be judged while the text is
+//! still streaming; how much is enough was measured on long honest messages.
 
 use crate::model::{Conventions, HaltReason, Level, Recommendation};
 use crate::rules::streak::sure;
@@ -13,7 +13,7 @@ use crate::state::Sighting;
 use crate::text::{Periods, Repetition, combine};
 use alloc::{format, vec};
 
-/// Characters from which a unit counts as long.
+/// Characters from which a repeated unit counts as long.
 const LONG: u32 = 100;
 
 pub(crate) struct StreamPeriod;
@@ -28,7 +28,8 @@ impl Listener for Periods {
     }
 }
 
-/// Copies of a unit that a rung asks for besides the characters that they cover: long units need fewer.
+/// Copies of a unit of `period` characters that a rung requires in addition to its threshold in characters; long units
+/// need fewer.
 fn copies(rung: Level, period: u32) -> u32 {
     match (rung, period < LONG) {
         (Level::Nudge, true) => 6,
@@ -40,7 +41,7 @@ fn copies(rung: Level, period: u32) -> u32 {
     }
 }
 
-/// Thresholds for a unit of so many characters: what its copies cover, where that is more.
+/// Thresholds for a unit of `period` characters: at least what the required copies cover.
 fn limits_of(period: u32, limits: &Limits, conventions: &Conventions) -> Limits {
     let of = |rung: Level, threshold: u32| {
         let copies = if conventions.stream_copies == 0 { copies(rung, period) } else { conventions.stream_copies };
@@ -55,12 +56,12 @@ fn limits_of(period: u32, limits: &Limits, conventions: &Conventions) -> Limits 
     }
 }
 
-/// Whether a unit is longer than any that counts.
+/// Whether a unit of `period` characters is longer than the configuration counts.
 const fn is_too_long(period: u32, conventions: &Conventions) -> bool {
     conventions.stream_passage != 0 && period > conventions.stream_passage
 }
 
-/// The characters covered, held below every rung that asks for more copies.
+/// The characters covered, capped below every rung that requires more copies.
 fn weigh(found: &Repetition, limits: &Limits, conventions: &Conventions) -> u32 {
     if is_too_long(found.period, conventions) {
         return 0;
@@ -70,9 +71,9 @@ fn weigh(found: &Repetition, limits: &Limits, conventions: &Conventions) -> u32 
     lacking.map(|((_, threshold), _)| threshold.saturating_sub(1)).fold(found.covered, u32::min)
 }
 
-/// The characters from which the weakest rung can be reached.
+/// Covered characters from which any rung can be reached; [`u32::MAX`] if all are off.
 fn floor(limits: &Limits) -> u32 {
-    // None is more than any other.
+    // A rung that is off, 0, wraps to the largest number.
     rungs(limits)
         .into_iter()
         .fold(u32::MAX, |least, (_, threshold)| least.min(threshold.wrapping_sub(1)))
@@ -100,7 +101,7 @@ impl Rule for StreamPeriod {
             let mut strongest: Option<(u32, Repetition)> = None;
             periods.feed(text, floor, |found| {
                 let count = weigh(&found, cx.limits, &cx.config.conventions);
-                // At equal evidence the earlier onset tells more.
+                // At equal evidence, the earlier onset wins.
                 if strongest.is_none_or(|(most, known)| (count, known.offset) > (most, found.offset)) {
                     strongest = Some((count, found));
                 }
@@ -157,7 +158,7 @@ mod tests {
 
     const RULE: &str = "stream-period";
 
-    /// The text in pieces of `size` characters.
+    /// The text, streamed in pieces of `size` characters.
     fn streamed(text: &str, size: usize) -> Played {
         let characters: Vec<char> = text.chars().collect();
         events("{}", characters.chunks(size).map(|piece| delta(&piece.iter().collect::<String>())))
@@ -321,7 +322,7 @@ mod tests {
         let played = events("{}", pieces.clone().chain([says(&text)]));
         played.strongest(RULE, Nudge);
         played.last(RULE, Observe);
-        // Said once more, it is.
+        // Said once more, it is another one.
         events("{}", pieces.chain([says(&text), says(&text)])).last(RULE, Block);
     }
 

@@ -1,13 +1,12 @@
-//! Catches: an orchestrator that attempts a task again and again and gets nowhere: a task that is done already, a task
+//! Catches: an orchestrator that attempts a task over and over and gets nowhere: a task that is done already, a task
 //! that stays blocked by the same things, a task of which every attempt ends with the same work done.
-//! Must not catch: attempts of which each did something else, or met other blockers; another status in between;
-//! attempts that are too old; other tasks. An attempt that names a blocker is a blocked one, whatever the host calls
-//! its status.
+//! Must not catch: attempts that each did something else or met other blockers; another status in between; attempts
+//! that are too old; other tasks. An attempt that names a blocker is a blocked one, whatever status the host reports.
 //! Idea: the three patterns of the document about recovery from loops of attempts, with its context entries.
 //!
-//! Its integration asks before a task is executed, applies the recovery and skips the execution, and records the
-//! attempt afterwards. So what is recovered from is refused: `block`, on the attempt that makes the loop and on every
-//! further one, and `gate` where a human is needed. When a recovery has taken effect the evidence goes:
+//! Its integration checks before a task is executed, applies the recovery, skips the execution, and records the attempt
+//! afterwards. So an attempt that needs a recovery is refused: `block` on the attempt that completes the loop and on
+//! every further one, `gate` if a human is needed. Once a recovery has taken effect, the evidence no longer counts:
 //! - the next task was forced, and the same agent begins one: the history of this one is cleared. A task that was under
 //!   way all along is no next task;
 //! - authority to unblock was given: the attempts so far are still counted, but only those made with the authority can
@@ -26,17 +25,19 @@ use alloc::{collections::BTreeMap, format, string::String, string::ToString, vec
 
 /// Most attempts that a loop can be configured to take.
 const MOST: u32 = 12;
-/// Points in time at which attempts of one task are counted; beyond, the two closest to each other are taken for one.
+/// Points in time kept per task to count its attempts; beyond that, the two closest to each other are merged.
 const TIMES: usize = 64;
 /// Attempts shown as evidence.
 const SHOWN: usize = 3;
-/// Blockers named in a recovery, and characters of each.
+/// Blockers named in a recovery.
 const BLOCKERS: usize = 16;
+/// Characters of each of them.
 const BLOCKER: usize = 80;
 /// What the host can do about every loop, before anything else.
 const ENTER: &str = "put the recovery entry into the context";
-/// Characters of the blockers of an attempt, and of its session, that are kept for a report.
+/// Characters of an attempt's blockers that are kept for a report.
 const NAMED: usize = 240;
+/// Characters of its session that are kept for a report.
 const SESSION: usize = 64;
 
 pub(crate) struct TaskAttempts;
@@ -59,16 +60,16 @@ struct Task {
     authority: Option<u32>,
     /// The orchestrator was told to leave this task.
     forced: bool,
-    /// Whose the latest attempt was.
+    /// Agent of the latest attempt.
     agent: Key,
-    /// The loop that the latest attempt went on with, and where it began.
+    /// The loop that the latest attempt is part of, and its onset.
     going: Option<(Kind, Onset)>,
-    /// The latest loop that was found: attempts, and what was recommended.
+    /// The latest loop that was found: its kind, the attempts, and what was recommended.
     told: Option<(Kind, u32, Recommendation)>,
 }
 codec!(struct Task { key, name, times, latest, recent, authority, forced, agent, going, told });
 
-/// How many attempts there were at a time.
+/// How many attempts there were at one point in time.
 #[derive(Clone, Copy, Debug)]
 struct Times {
     at: Option<i64>,
@@ -87,14 +88,14 @@ struct Seen {
     sighting: Sighting,
     onset: Onset,
     session: Option<String>,
-    /// As many of the blockers as there is room for, and how many more there are.
+    /// As many of the blockers as there is room for; `more` is the number of the others.
     named: Vec<String>,
     more: u32,
 }
 codec!(struct Seen { at, status, blocked, blockers, worked, work, sighting, onset, session, named, more });
 
 impl Seen {
-    /// What a report says of it.
+    /// Its line in a report.
     fn line(&self) -> String {
         let mut line = format!("{}, ", self.status.name().replace('-', " "));
         if let Some(session) = &self.session {
@@ -176,12 +177,14 @@ impl Policy {
         self.max_attempts as usize
     }
 
-    /// Whether an attempt is recent enough; one that carried no time always is.
+    /// Whether an attempt is recent enough; one without a timestamp always is.
     pub(super) fn recent(self, at: Option<i64>, now: Option<i64>) -> bool {
         at.zip(now).is_none_or(|(at, now)| u64::try_from(now.saturating_sub(at)).unwrap_or(0) <= self.window_ms)
     }
 }
 
+/// Checks the configuration's section `attempts`.
+///
 /// # Errors
 /// `invalid-config`, naming the field.
 pub(super) fn validate(config: &Attempts) -> Result<(), Error> {
@@ -213,8 +216,7 @@ impl Times {
             return;
         }
         if times.len() >= TIMES {
-            // The two closest to each other become one, so that what is counted stays right to a small part of the
-            // window.
+            // Merging the two closest to each other keeps the count right to a small part of the window.
             let gap = |(index, (old, new)): (usize, (&Self, &Self))| {
                 (new.at.zip(old.at).map_or(i64::MAX, |(new, old)| new.saturating_sub(old).saturating_abs()), index)
             };
@@ -269,12 +271,12 @@ impl Task {
         self.recent.push(seen, policy.max_attempts.max(SHOWN as u32) as usize);
     }
 
-    /// The loop that the latest attempts are.
+    /// The kind of loop that the latest attempts form.
     fn kind(&self, policy: Policy, now: Option<i64>) -> Option<Kind> {
         let last = self.recent.last()?;
         let size = policy.max_attempts as usize;
         let latest = || self.recent.iter().rev().take(size);
-        // Who names a blocker is blocked, in whatever word. Other blockers than before are a change, whatever was done.
+        // An attempt with a blocker is blocked, whatever its status. Other blockers are a change, whatever was done.
         let alike = |seen: &Seen| seen.blockers == last.blockers && (last.blocked || seen.status == last.status);
         if self.recent.len() < size || !latest().all(|seen| alike(seen) && policy.recent(seen.at, now)) {
             return None;
@@ -283,8 +285,8 @@ impl Task {
             let new = |(index, seen): (usize, &Seen)| {
                 seen.worked && latest().skip(index + 1).all(|old| old.work != seen.work)
             };
-            // Each attempt did something else: the task is being worked on. And what was tried before the authority was
-            // given does not show that the authority is no help.
+            // If each attempt did something else, the task is being worked on. And attempts from before the authority
+            // was given do not show that it is no help.
             let tried = self.authority.is_none_or(|attempts| attempts >= policy.max_attempts);
             return (tried && !latest().enumerate().all(new)).then_some(Kind::BlockedTaskSpin);
         }
@@ -294,7 +296,7 @@ impl Task {
         latest().all(|seen| seen.work == last.work).then_some(Kind::NoProgressRepeat)
     }
 
-    /// What to do about a loop, and what to remember of it.
+    /// What to do about a loop; notes on the task what was recommended, where that matters later.
     fn recover(&mut self, kind: Kind, policy: Policy, attempts: u32, blockers: &[String]) -> Recovered {
         let recommendation = match kind {
             Kind::CompletedTaskRevisit => Recommendation::ForceNext,
@@ -342,7 +344,7 @@ impl Task {
         Recovered { recommendation, text, what, instead, actions }
     }
 
-    /// The entry for the context: word for word the document's, wherever it gives one.
+    /// The entry for the context, in the document's exact words wherever it gives them.
     fn recovery(&self, kind: Kind, recommendation: Recommendation, attempts: u32, blockers: &[String]) -> String {
         let name = self.shown_name();
         match recommendation {
@@ -385,7 +387,7 @@ impl Task {
     }
 }
 
-/// As the document's log lines have it.
+/// A recommendation's name in the document's log lines.
 const fn logged(recommendation: Recommendation) -> &'static str {
     match recommendation {
         Recommendation::ForceNext => "force_next",
@@ -400,7 +402,7 @@ struct Recovered {
     text: String,
     what: String,
     instead: &'static str,
-    /// Beside [`ENTER`].
+    /// In addition to [`ENTER`].
     actions: &'static [&'static str],
 }
 
@@ -418,8 +420,8 @@ impl Recovered {
     }
 }
 
-/// Blockers as they may be shown: on one line each, and without what would end the list of them in a text; and how many
-/// more there are.
+/// Blockers as they may be shown: each once, on one line, and without the brackets that enclose their list in a text;
+/// and how many more there are.
 fn shown(blockers: &[String]) -> (Vec<String>, usize) {
     let mut shown: Vec<String> = Vec::new();
     let mut more = 0;
@@ -437,7 +439,7 @@ fn shown(blockers: &[String]) -> (Vec<String>, usize) {
     (shown, more)
 }
 
-/// The blockers by name, as far as there is room for them, and how many more there are.
+/// The blockers by name, as far as `room` characters hold them, at least one; and how many more there are.
 fn listed(blockers: &[String], room: usize) -> (Vec<String>, usize) {
     let (shown, more) = shown(blockers);
     let (mut kept, mut taken): (Vec<String>, usize) = (Vec::new(), 0);
@@ -660,7 +662,7 @@ mod tests {
             ("{}", "=b:x =b:x =b:x =b:x =b:x =b:x =b:x", &[(2, Block), (5, Gate), (6, Gate)]),
             ("{}", "=b:x =b:y =b:z", &[]),
             ("{}", "=b:x =b:x =b:x,y", &[]),
-            // In whatever word the host puts it.
+            // Whatever status the host reports.
             ("{}", "=i:x =p:x =b:x =i:x", &[(2, Block)]),
             ("{}", "=i:x =i =i:x", &[]),
             ("{}", "=d:x =d:x =d:x", &[(2, Block)]),
@@ -677,7 +679,7 @@ mod tests {
             ("{}", "#t =d =d =d #u =i #t =d =d =d", &[(2, Block), (6, Block)]),
             // One that was under way all along is no next task.
             ("{}", "#t =d #u =i::1 #t =d #u =i::2 #t =d #u =i::3 #t =d", &[(4, Block), (6, Block)]),
-            // Authority is remembered beyond that.
+            // The authority is remembered even then.
             ("{}", "#t =b:x =b:x =b:x =d =d =d #u =i #t =b:x =b:x =b:x", &[(2, Block), (5, Block), (9, Gate)]),
         ];
         for (config, script, expected) in cases {

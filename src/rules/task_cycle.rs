@@ -1,7 +1,7 @@
-//! Catches: an orchestrator that goes round between two or three tasks, and no attempt at any of them brings anything
-//! that was not there a lap before, whatever their status says.
+//! Catches: an orchestrator that cycles through two or three tasks while no attempt at any of them brings anything new,
+//! whatever its status says.
 //! Must not catch: tasks that are worked on in turns while each attempt does or meets something new; one task that is
-//! attempted again and again, be it beside others (`task-attempts`); agents that each have a task; four tasks or more.
+//! attempted over and over, even alongside others (`task-attempts`); agents that each have a task; four tasks or more.
 //! Idea: the cross-task detection that the document about recovery from loops of attempts names for the future.
 
 use crate::codec::codec;
@@ -12,7 +12,7 @@ use crate::state::{Onset, Ring, Sighting};
 use crate::text::{Key, combine, sorted};
 use alloc::{format, vec::Vec};
 
-/// Attempts remembered: eight laps of two tasks, five of three.
+/// Attempts kept: eight laps of two tasks, five of three.
 const ATTEMPTS: usize = 16;
 
 pub(crate) struct TaskCycle;
@@ -28,11 +28,11 @@ struct Seen {
     at: Option<i64>,
     task: Key,
     agent: Key,
-    /// Blockers and completed work, and in what word the host put how it ended.
+    /// Digest of its blockers and completed work.
     came: Key,
     status: AttemptStatus,
     blocked: bool,
-    /// The task never came to this before.
+    /// No earlier attempt at the task that is still kept came to the same.
     new: bool,
     sighting: Sighting,
     onset: Onset,
@@ -40,14 +40,14 @@ struct Seen {
 codec!(struct Seen { at, task, agent, came, status, blocked, new, sighting, onset });
 
 impl State {
-    /// Whether the latest attempts at a task are a loop of their own.
+    /// Whether the latest `size` attempts at a task are a loop of their own.
     fn loops_alone(&self, task: Key, size: usize) -> bool {
         let latest = || self.attempts.iter().rev().filter(|seen| seen.task == task).take(size);
         let alike = |seen: &Seen, last: &Seen| seen.came == last.came && (last.blocked || seen.status == last.status);
         latest().count() == size && latest().next().is_some_and(|last| latest().all(|seen| alike(seen, last)))
     }
 
-    /// The tasks of the agent's round, how many laps of it there were, and where it began.
+    /// The number of tasks in the agent's current round, how many laps of it were made, and its onset.
     fn round(&self, agent: Key) -> Option<(usize, u32, Onset)> {
         [2, 3].into_iter().find_map(|period: usize| {
             let attempts = || self.attempts.iter().filter(move |seen| seen.agent == agent).rev();
@@ -72,7 +72,7 @@ impl Rule for TaskCycle {
     const SEES: Facts = Facts::REPORT;
     type State = State;
 
-    /// As many laps of three tasks as fit into the memory.
+    /// As many laps of three tasks as [`ATTEMPTS`] holds.
     fn reach(_window: u32) -> u32 {
         5
     }
@@ -108,12 +108,12 @@ impl Rule for TaskCycle {
         let mut round: Vec<&Seen> =
             state.attempts.iter().rev().filter(|seen| seen.agent == cx.agent).take(period).collect();
         round.reverse();
-        // Tasks that are each attempted in vain go round in no circle: each of them is told on its own.
+        // Tasks that each loop on their own form no round: `task-attempts` reports each of them.
         let told = cx.config.rules.get("task-attempts").and_then(|rule| rule.enabled) != Some(false);
         if told && round.iter().all(|seen| state.loops_alone(seen.task, policy.max_attempts())) {
             return None;
         }
-        // The same wherever in the round one begins.
+        // Independent of where in the round it was found.
         let tasks: Vec<Key> = sorted(round.iter().map(|seen| seen.task).collect());
         let identity = combine("task-cycle", &tasks);
         let message = format!("The same {period} tasks were attempted in turns {laps} times, with nothing new");

@@ -1,16 +1,16 @@
 //! Catches: a task that fails in the same way again; one that moves away from its goal; one that an outside judge calls
 //! stalled; agents that ask each other for the same thing again, in pairs and in rings.
 //! Must not catch: different failures with measured progress between them, what is not the agent's doing, a judge's
-//! answer that nobody asked for or that came twice, requests that differ in their object.
-//! Idea: the decision record on loops of failures and collaboration: one counter per task, three loops and a human is
-//! asked, whoever works on it.
+//! answer that nobody asked for or that came twice, requests about different things.
+//! Idea: the decision record on loops of failures and collaboration: one counter per task, whoever works on it; at
+//! three loops, a human is asked.
 //!
-//! What it recommends goes up in the document's order: another approach from the first loop on, a human at the gate;
-//! and a rollback wherever the work moves away from its goal, from the first time on and at the gate, too.
+//! Its recommendations escalate in the document's order: another approach from the first loop on, a human at the gate;
+//! and a rollback whenever the work moves away from its goal, from the first time on and at the gate as well.
 //!
-//! The counter is the task's, and a subtask's is its parent's. It counts repeats (`counting: "repeats"`: a first
-//! failure is 0) or every failure of a loop (`"attempts"`: two equal failures are 2; a failure that nothing repeats is
-//! none). Only a completed task and a human set it back.
+//! The counter is the task's, and a subtask uses its parent's. It counts repeats (`counting: "repeats"`: a first
+//! failure is 0) or every failure of a loop (`"attempts"`: two equal failures are 2; a failure that is never repeated
+//! does not count). Only a completed task and a human reset it.
 
 mod requests;
 mod tracker;
@@ -30,9 +30,9 @@ pub(crate) use self::tracker::{Asked, HISTORY, Reading, WHICH, against, marked};
 /// Failures kept at once over all tasks of a run.
 const FAILURES: usize = 128;
 const EVIDENCE: usize = 5;
-/// Characters of a judge's reasoning that are carried on.
+/// Characters of a judge's reasoning that are passed on.
 const REASONING: usize = 300;
-/// Levels of subtasks that are followed up to the task whose counter counts.
+/// Most levels of subtasks between a task and the one whose counter it uses.
 const NESTING: usize = 8;
 
 pub(crate) struct TaskLoop;
@@ -41,16 +41,16 @@ pub(crate) struct TaskLoop;
 pub(crate) struct State {
     /// Least recently used first.
     tasks: Ring<Tracker>,
-    /// By the task that has no parent; least recently used first.
+    /// One per task without a parent; least recently used first.
     counters: Ring<Counter>,
     chain: Chain,
     totals: Totals,
-    /// Failures and requests that had to make room.
+    /// Failures dropped at their cap since this was last read.
     lost: u64,
 }
 codec!(struct State { tasks, counters, chain, totals, lost });
 
-/// Tasks so far, forgotten ones too.
+/// Tasks so far, including forgotten ones.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Totals {
     pub(crate) tasks: u64,
@@ -59,19 +59,19 @@ pub(crate) struct Totals {
 }
 codec!(struct Totals { tasks, looped });
 
-/// A counter that went back to zero.
+/// A counter that was reset to zero.
 #[derive(Clone, Debug)]
 pub(crate) struct Cleared {
     pub(crate) task: Option<String>,
     pub(crate) previous: u32,
-    /// A human had been asked about it, at this event time.
+    /// Set if a human had been asked about it: the event time of that, if it carried one.
     pub(crate) gated: Option<Option<i64>>,
 }
 
 /// Why a failure or request counts.
 enum Cause {
     Exact,
-    /// Failing tests got more and more; the messages may be equal, too.
+    /// The number of failing tests kept rising; `exact` if the message was equal as well.
     Regression {
         trend: String,
         exact: bool,
@@ -85,9 +85,9 @@ enum Cause {
     },
 }
 
-/// One more loop of a task, and all that a record and a finding tell about it.
+/// One more loop of a task, with all that a record and a finding say about it.
 struct Loop<'a> {
-    /// The task whose counter counts.
+    /// The task whose counter is used.
     root: Key,
     add: u32,
     onset: Onset,
@@ -99,7 +99,7 @@ struct Loop<'a> {
 }
 
 impl State {
-    /// The task whose counter counts for a task.
+    /// The task whose counter a task uses.
     fn root(&self, task: Key) -> Key {
         let parent = |task: Key| self.tasks.iter().find(|tracker| tracker.task == task)?.parent;
         let mut root = task;
@@ -124,7 +124,7 @@ impl State {
         while self.counters.iter().next().is_some_and(|oldest| idle(oldest.at)) {
             self.counters.remove(0);
         }
-        // What a part of a task comes to is compared with what came of the whole.
+        // The failures of a subtask are compared with its parent's, so that is in use as well.
         if let Some(parent) = cx.parent_task
             && let Some(whole) = self.tasks.take(|tracker| tracker.task == parent)
         {
@@ -172,7 +172,7 @@ impl State {
 
     fn failure(&mut self, facts: &FailureFacts, event: &Event, cx: &Cx<'_>) -> Option<Signal> {
         let root = self.enter(event, cx);
-        // Nothing can be told about a blank failure, and what is external never counts.
+        // A blank failure says nothing, and an external one never counts.
         let message = facts.message.filter(|_| !facts.external)?;
         let attempts = cx.config.failures.counting == Counting::Attempts;
         let mut add = 0;
@@ -236,7 +236,7 @@ impl State {
     }
 
     /// An outside judge's answer to the task's latest question. An answer to no question (late, or never asked) changes
-    /// nothing, nor does the same answer again; a contradicting one replaces the first where it is surer.
+    /// nothing, nor does the same answer again; a contradicting one replaces the first if it is more confident.
     fn evaluation(&mut self, evaluation: &Evaluation, event: &Event, cx: &Cx<'_>) -> Option<Signal> {
         let tracker = self.tracker(cx.task)?;
         let withdrawn = tracker.asked?.takes(evaluation)?.map_or(0, |replaced| replaced.added);
@@ -268,7 +268,7 @@ impl State {
         drop(latest);
         tracker.asked.as_mut()?.answered(evaluation, add);
         let past = tracker.failures.last().map(|past| (past.onset, past.signature.clone()));
-        // Whom the judge speaks of: the agent that failed.
+        // The judge speaks of the agent that failed.
         let agent = tracker.failed.clone();
         let words = reasoning(evaluation);
         if let Some(past) = tracker.failures.iter_mut().next_back() {
@@ -320,7 +320,7 @@ impl State {
         self.count(found, event, cx)
     }
 
-    /// Adds to a counter and says so.
+    /// Adds to a counter and reports it.
     fn count(&mut self, found: Loop<'_>, event: &Event, cx: &Cx<'_>) -> Option<Signal> {
         let Loop { root, add, onset, cause, signature, agent, counted } = found;
         let failures = &self.tasks.iter().find(|tracker| tracker.task == cx.task)?.failures;
@@ -352,7 +352,7 @@ impl State {
         let mut message = reasoning.clone();
         if gate {
             message = format!("Loop detected after {count} attempts");
-            // A gate that stands open is not triggered again.
+            // A gate that was triggered already is not triggered again.
             if counter.gated.is_none() {
                 counter.gated = Some(cx.run.now);
                 records.push(Record::GateTriggered {
@@ -377,8 +377,7 @@ impl State {
             signature: signature.to_string().into(),
             advice: cause.advice(count, signature, gate),
             message,
-            // One loop is for logs; the ladder begins above it. What the host should do instead is said from the first
-            // on.
+            // One loop is for logs; the ladder begins above it. The recommendation holds from the first one on.
             ask: (!cx.limits.reached(count, 1)).then_some(Level::Observe),
             extra: Extra {
                 recommend: true,
@@ -388,7 +387,7 @@ impl State {
         })
     }
 
-    /// The requests, or the latest failures of the task used last that the latest one is compared with.
+    /// The evidence: the requests, or the latest failures of the most recently used task that are like its latest one.
     fn sightings(&self, cause: &Cause) -> Vec<Sighting> {
         if let Cause::Request { sightings, .. } = cause {
             return sightings.clone();
@@ -401,7 +400,7 @@ impl State {
         alike.skip(skip).map(|past| Sighting { key: past.message, ..past.sighting }).collect()
     }
 
-    /// The loops counted for a task, and what was said of its latest failure; the highest counter for no task.
+    /// The loops counted for a task, and the latest reason given; without a task, those of the highest counter.
     pub(crate) fn loops(&self, task: Option<Key>) -> (u32, Option<String>) {
         let counter = match task {
             Some(task) => {
@@ -413,13 +412,14 @@ impl State {
         counter.map_or((0, None), |counter| (counter.count, counter.reason.text()))
     }
 
-    /// Sets counters back: a task's own, when it is done; its root's, by a human's hand; every one for no task.
+    /// Resets counters: a task's own, when it is done; its root's, on behalf of a human; all of them, without a task.
+    /// Returns those that were reset.
     pub(crate) fn clear(&mut self, task: Option<Key>, human: bool) -> Vec<Cleared> {
         let cleared: Vec<Counter> = match task {
             Some(task) => {
                 let root = self.root(task);
                 if root != task && !human {
-                    // The parent's loops are not over because a part of its work is done.
+                    // The parent's loops are not over when a part of its work is done.
                     if let Some(tracker) = self.tracker(task) {
                         tracker.start_over();
                     }
@@ -445,7 +445,7 @@ impl State {
         self.totals
     }
 
-    /// What an embedding of another length is compared with in vain.
+    /// The requests so far, with which the length of a new embedding has to agree.
     pub(crate) fn chain(&self) -> &Chain {
         &self.chain
     }
@@ -457,7 +457,7 @@ pub(crate) fn reasoning(evaluation: &Evaluation) -> Option<String> {
     words.filter(|words| !words.is_empty())
 }
 
-/// Why it counts, and what the judge said.
+/// Why it counts, with the judge's words if there are any.
 fn judged(reason: &str, words: Option<&str>) -> String {
     words.map_or_else(|| reason.into(), |words| format!("{reason}: {words}"))
 }
@@ -473,7 +473,7 @@ impl Cause {
         }
     }
 
-    /// Whether a message came again to the letter.
+    /// Whether an equal message came again.
     const fn is_exact(&self) -> bool {
         matches!(self, Self::Exact | Self::Regression { exact: true, .. })
     }
@@ -485,7 +485,7 @@ impl Cause {
         }
     }
 
-    /// The document's words where it has some.
+    /// Why it counts, in the document's words where it has any.
     fn reason(&self) -> String {
         match self {
             Self::Exact => "Exact error message match".into(),
@@ -584,7 +584,7 @@ impl Rule for TaskLoop {
     }
 
     fn forget_task(state: &mut State, task: Key) {
-        // The detector clears the counter itself and tells of it; what is left is a part of another task.
+        // The detector clears the counter itself and reports that; what is left may be a part of another task.
         state.clear(Some(task), false);
     }
 
@@ -594,7 +594,7 @@ impl Rule for TaskLoop {
         trackers + counters + state.chain.weight()
     }
 
-    /// Drops a task; its counter and requests too, where no other task counts for it.
+    /// Drops a task, and its counter and requests if no other task uses them.
     fn drop_task(state: &mut State, task: Key) {
         state.tasks.retain(|tracker| tracker.task != task);
         if !state.tasks.iter().any(|tracker| state.root(tracker.task) == task) {
@@ -616,7 +616,7 @@ impl Rule for TaskLoop {
         state.loops(whose.task).0
     }
 
-    /// The failures of the task, under the names that records give them.
+    /// The failures of the task, by the signatures that records show.
     fn story(state: &State, whose: &Whose) -> Vec<String> {
         let tracker = state.tasks.iter().rev().find(|tracker| whose.has_task(tracker.task));
         let failures = tracker.map(|tracker| tracker.failures.iter()).into_iter().flatten();
@@ -633,7 +633,7 @@ impl Rule for TaskLoop {
     }
 }
 
-/// How a failure is named in a question.
+/// How the kind of a failure is named in a question.
 fn class(facts: &FailureFacts) -> &'static str {
     failure_name(facts.kind)
 }

@@ -1,4 +1,4 @@
-//! A small language for tables of cases. Tokens are separated by blanks, every event takes a second of event time:
+//! A small language for test tables. Tokens are separated by blanks; every event takes a second of event time:
 //!
 //! | token | event |
 //! | --- | --- |
@@ -45,7 +45,7 @@ use crate::rules::{Cx, Fact, Rule};
 use crate::{Detector, json};
 use alloc::{format, string::String, string::ToString, vec::Vec};
 
-/// What a rule says that it does not see must leave it as it was.
+/// A fact that a rule declares not to see must leave its state as it was.
 pub(crate) fn assert_blind<R: Rule>(state: &R::State, fact: &Fact<'_>, cx: &Cx<'_>) {
     let bytes = |state: &R::State| encode(state);
     let mut copy = state.clone();
@@ -225,7 +225,7 @@ impl Script {
         self.event(&format!(r#""type":"progress",{}"#, fields.join(",")))
     }
 
-    /// The fields of an event about the task; none where the token only names it.
+    /// The fields of an event about the task; `None` if the token only names it.
     fn task_event(&mut self, token: &str) -> Option<String> {
         let (kind, rest) = token.split_once(':').unwrap_or((token, ""));
         let fields = match kind {
@@ -264,12 +264,12 @@ impl Script {
     }
 }
 
-/// A configuration in which no other rule has said anything before.
+/// A configuration in which no other rule runs.
 pub(crate) fn alone(rule: &str) -> String {
     format!(r#"{{"conventions":{{"onlyNamed":true}},"rules":{{"{rule}":{{}}}}}}"#)
 }
 
-/// Records events given as JSON, every one a second of event time after the other.
+/// Records events given as JSON, each a second of event time after the previous one.
 pub(crate) fn events<S: AsRef<str>>(config: &str, events: impl IntoIterator<Item = S>) -> Played {
     let mut script = Script::new(config);
     let fields = |event: &str| event.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap().to_string();
@@ -277,7 +277,7 @@ pub(crate) fn events<S: AsRef<str>>(config: &str, events: impl IntoIterator<Item
     Played { verdicts: verdicts.collect() }
 }
 
-/// A call with these arguments and what came of it, both as they stand in JSON.
+/// A call and its result; arguments and output as they stand in JSON.
 pub(crate) fn pair(tool: &str, args: &str, outcome: &str, output: &str) -> [String; 2] {
     [
         format!(r#"{{"type":"tool-call","tool":"{tool}","args":{args}}}"#),
@@ -285,7 +285,7 @@ pub(crate) fn pair(tool: &str, args: &str, outcome: &str, output: &str) -> [Stri
     ]
 }
 
-/// The same of an agent, with an answer in plain text, that went well.
+/// A successful call of an agent, with its answer in plain text.
 pub(crate) fn step(agent: &str, tool: &str, args: &str, answer: &str) -> [String; 2] {
     let answer = serde_json::to_string(answer).unwrap();
     let by = |line: String| line.replacen('{', &format!(r#"{{"agent":"{agent}","#), 1);
@@ -355,7 +355,7 @@ impl Played {
         assert_eq!(self.found(rule).last(), Some(&(self.verdicts.len() - 2, level)), "{:?}", self.found(rule));
     }
 
-    /// Nothing at all at the last event.
+    /// No finding of the rule at the last event.
     #[track_caller]
     pub(crate) fn last_silent(&self, rule: &str) {
         let last = self.verdicts.len() - 1;

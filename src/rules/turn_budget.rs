@@ -1,7 +1,7 @@
-//! Catches: one turn of a node that took longer or more tokens than a turn may.
-//! Must not catch: turns of nodes that are in no workflow, unless the budget is set; turns that tell neither time nor
+//! Catches: one turn of a node that took more time or tokens than a turn may.
+//! Must not catch: turns of nodes outside the workflow, unless the budget is set; turns that report neither time nor
 //! tokens.
-//! Idea: the seed document on loop safety, its per-turn budget: 10 minutes by default, tokens where set.
+//! Idea: the seed document on loop safety, its per-turn budget: 10 minutes by default, tokens if set.
 
 use crate::model::Body;
 use crate::rules::node_budget::{Spending, spent};
@@ -9,7 +9,7 @@ use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Sighting, node_key};
 use alloc::vec;
 
-/// Milliseconds of a turn, where the host sets nothing.
+/// Milliseconds that a turn of a node in the workflow may take, unless the host sets a budget.
 const TIMEOUT: u64 = 600_000;
 
 pub(crate) struct TurnBudget;
@@ -50,7 +50,7 @@ mod tests {
     fn table() {
         let graph = alloc::format!("{{{GRAPH}}}");
         Script::workflow(&graph).play("c=1,ms599999 c=2,ms600000").expect(RULE, &[(1, Halt)]);
-        // A node that is in no workflow has no default, and a turn that tells nothing has spent nothing.
+        // A node outside the workflow has no default, and a turn that reports nothing has spent nothing.
         Script::workflow(&graph).play("x=1,ms900000 c=2").expect(RULE, &[]);
         Script::workflow("{}").play("c=1,ms900000").expect(RULE, &[]);
         let set = r#"{"budgets":{"turnTimeoutMs":1000,"maxTokens":500}}"#;

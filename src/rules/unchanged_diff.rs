@@ -1,6 +1,6 @@
-//! Catches: two iterations that leave the same patch, or the same documents: nothing came of the second one.
-//! Must not catch: readings within one iteration, iterations in which failing tests got fewer or a checklist got
-//! longer, the same patch with other times in it counted as another.
+//! Catches: two iterations that leave the same patch, timestamps aside, or the same documents behind: the second one
+//! achieved nothing.
+//! Must not catch: readings within one iteration, iterations after which fewer tests fail or a checklist is longer.
 //! Idea: the seed document on loop safety, the second signal of a stall.
 
 use crate::model::Body;
@@ -15,7 +15,7 @@ pub(super) const UNCHANGED_DIFF: Row = Row {
     most: |task| task.diff.streak.count.max(task.docs.streak.count),
     see: |body, task, cx| {
         let Body::Progress(progress) = body else { return None };
-        // Where an event carries both, something came of the iteration unless both are unchanged.
+        // If an event carries both, the iteration achieved something unless both are unchanged.
         let diff = progress.diff.is_some().then_some((&task.diff.streak, "patch"));
         let docs = progress.docs.is_some().then_some((&task.docs.streak, "documents"));
         let (streak, what) = diff.into_iter().chain(docs).min_by_key(|(streak, _)| streak.count)?;
@@ -39,11 +39,11 @@ mod tests {
     fn two_iterations() {
         Script::workflow("{}").play("c=1 %d:x c=2 %d:x").expect(RULE, &[(3, Gate)]);
         Script::workflow("{}").play("c=1 %d:x c=2 %d:y c=3 %d:x").expect(RULE, &[]);
-        // Without anything that shows iterations, every reading is one.
+        // If nothing else marks iterations, every reading is one.
         Script::workflow("{}").play("%d:x %d:x").expect(RULE, &[(1, Gate)]);
         Script::workflow("{}").play("o:a %d:x o:b %d:x").expect(RULE, &[(3, Gate)]);
         Script::workflow("{}").play("c=1 %m:x c=2 %m:x").expect(RULE, &[(3, Gate)]);
-        // Nothing yet is no artifact; nothing any more is one.
+        // An empty patch is no artifact before there was another one; after that it is.
         Script::workflow("{}").play("c=1 %d: c=2 %d: c=3 %d:").expect(RULE, &[]);
         Script::workflow("{}").play("c=1 %d: c=2 %d:x c=3 %d: c=4 %d:").expect(RULE, &[(7, Gate)]);
     }
@@ -67,11 +67,11 @@ mod tests {
 
     #[test]
     fn patch_and_documents_are_an_artifact_each() {
-        // Something came of the iteration: the other one is new.
+        // The iteration achieved something: the other artifact is new.
         Script::workflow("{}").play("c=1 %d:x,m:1 c=2 %d:x,m:2 c=3 %d:x,m:3").expect(RULE, &[]);
         Script::workflow("{}").play("c=1 %d:1,m:x c=2 %d:2,m:x c=3 %d:3,m:x").expect(RULE, &[]);
         Script::workflow("{}").play("c=1 %d:x,m:y c=2 %d:x,m:y").expect(RULE, &[(3, Gate)]);
-        // In events of their own.
+        // In separate events.
         Script::workflow("{}").play("c=1 %d:x %m:y c=2 %d:x").expect(RULE, &[(4, Gate)]);
         Script::workflow("{}").play("c=1 %d:x c=2 %m:1 %d:x c=3 %m:2 %d:x").expect(RULE, &[]);
         Script::workflow("{}").play("%d:x,m:1 %d:x,m:2 %d:x,m:2").expect(RULE, &[(2, Gate)]);

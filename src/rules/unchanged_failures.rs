@@ -1,8 +1,8 @@
 //! Catches: three iterations in which the same tests fail, or no fewer than before.
 //! Must not catch: falling numbers, rarer failures among more tests, rising coverage, tests that all pass, readings
 //! within one iteration.
-//! Idea: the seed document on loop safety, the third signal of a stall. A fall back to a number that was there before
-//! is a swing, no progress: 4, 5, 4 has come to nothing.
+//! Idea: the seed document on loop safety, the third signal of a stall. A return to a number that was reached before is
+//! no progress: 4, 5, 4 has gained nothing.
 
 use crate::model::Body;
 use crate::rules::stall::{Row, Stall};
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn honest_work() {
-        // All green, more tests, a longer checklist, several runs of the tests in one iteration.
+        // All tests pass, more tests, a longer checklist, several test runs in one iteration.
         Script::workflow("{}").play("c=1 %f:0 c=2 %f:0 c=3 %f:0 c=4 %f:0").expect(RULE, &[]);
         Script::workflow("{}").play("c=1 %f:2,n:10 c=2 %f:2,n:15 c=3 %f:2,n:20").expect(RULE, &[]);
         Script::workflow("{}").play("c=1 %f:3,k:1 c=2 %f:3,k:2 c=3 %f:3,k:3").expect(RULE, &[]);
@@ -74,7 +74,7 @@ mod tests {
     #[test]
     fn the_same_set_while_the_total_grows() {
         Script::workflow("{}").play("c=1 %t:a+b,n:10 c=2 %t:a+b,n:20 c=3 %t:b+a,n:30").expect(RULE, &[(5, Gate)]);
-        // Others than before are fewer of them all.
+        // Other tests than before, as a smaller share of the total.
         Script::workflow("{}").play("c=1 %t:a+b,n:10 c=2 %t:c+d,n:20 c=3 %t:e+f,n:30").expect(RULE, &[]);
     }
 
@@ -88,11 +88,11 @@ mod tests {
     fn coverage_that_does_not_rise() {
         Script::workflow("{}").play("c=1 %f:3,c:60 c=2 %f:3,c:60 c=3 %f:3,c:60").expect(RULE, &[(5, Gate)]);
         Script::workflow("{}").play("c=1 %f:3,c:60 c=2 %f:3,c:59 c=3 %f:3,c:58").expect(RULE, &[(5, Gate)]);
-        // A rise begins anew: three more readings without one are needed.
+        // A rise starts the count over: three more readings without one are needed.
         Script::workflow("{}")
             .play("c=1 %f:3,c:60 c=2 %f:3,c:61 c=3 %f:3,c:61 c=4 %f:3,c:61")
             .expect(RULE, &[(7, Gate)]);
-        // What is not told does not rise.
+        // Coverage that is not reported does not rise.
         Script::workflow("{}").play("c=1 %f:3 c=2 %f:3,c:60 c=3 %f:3").expect(RULE, &[(5, Gate)]);
     }
 

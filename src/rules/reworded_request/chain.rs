@@ -1,8 +1,8 @@
 //! Requests that share a goal, and what came of them.
 //!
-//! Every request is compared with the latest ones of the run, whoever made them and whatever they were put to. A
-//! rewording is worth up to [`WHOLE`] points, the more the closer the two are, and less where something came of the
-//! last one.
+//! Every request is compared with the latest ones of the run, whoever made them and whatever tool or agent they were
+//! put to. A rewording is worth up to [`WHOLE`] points: more the closer the two are, less if something came of the last
+//! one.
 
 use crate::codec::codec;
 use crate::model::ToolResult;
@@ -12,18 +12,19 @@ use crate::text::{Asks, Effect, Goal, Key, Kinship, Left, Moved, Vocabulary, has
 use crate::tuned;
 use alloc::vec::Vec;
 
-/// Results whose state is remembered.
+/// Results whose state is kept.
 const STATES: usize = 16;
-/// Answers remembered.
+/// Answers kept, to tell one that was given before.
 const ANSWERS: usize = 16;
-/// Lighter requests say too little to be compared.
+/// Least weight of a request to be compared: lighter ones say too little.
 const LIGHTEST: u32 = 6;
-/// What a rewording adds that nothing came of.
+/// Most points of a rewording, if nothing came of the last request.
 pub(super) const WHOLE: u32 = 12;
-/// Requests of a chain that is one: to ask once more in other words is what everybody does.
+/// Fewest requests of a chain to be reported: asking once more in other words is what everybody does.
 const FEWEST: u32 = 3;
-/// Words of an answer that are looked at, and the fewest of which the share of new ones says something.
+/// Words of an answer that are looked at.
 const WORDS: usize = 200;
+/// Fewest words of which the share of new ones says something.
 const FEW: usize = 4;
 
 #[derive(Clone, Debug, Default)]
@@ -34,12 +35,13 @@ pub(super) struct Chain {
     words: Vocabulary,
     /// A request has no result yet.
     waiting: bool,
-    /// What the latest result was, for a person.
+    /// What the latest result brought.
     came: Came,
-    /// How many the latest answer says that there are, and whether these are fewer by a quarter than before.
+    /// The number of hits that the latest answer reports.
     hits: Left,
+    /// They are fewer than before by at least a quarter.
     fewer: bool,
-    /// The latest request failed, and waiting may end that.
+    /// The latest result was a failure that waiting may resolve.
     busy: bool,
 }
 codec!(struct Chain { requests, states, answers, words, waiting, came, hits, fewer, busy });
@@ -48,10 +50,10 @@ codec!(struct Chain { requests, states, answers, words, waiting, came, hits, few
 struct Asked {
     goal: Goal,
     call: Key,
-    /// A mark of the tool.
+    /// Mark of the tool, or 0.
     tool: u32,
     points: u32,
-    /// Requests of the chain, this one included.
+    /// Requests of the chain so far, including this one.
     times: u32,
     mutations: u64,
     round: Option<Key>,
@@ -75,27 +77,29 @@ pub(super) enum Came {
     #[default]
     None,
     Failed,
-    /// In another way than before.
+    /// It failed in another way than before.
     Otherwise,
     Nothing,
     Waiting,
-    /// The answer was given before.
+    /// An answer that was given before.
     Same,
-    /// Place and figures are as they were, and the same was done there.
+    /// Place and figures are as before, after the same action.
     Unmoved,
-    /// Something else was done, and nothing moved.
+    /// Place and figures are as before, after another action.
     Acted,
-    /// A place that was left is shown again.
+    /// A place that had been left is shown again.
     Back,
-    /// A place that was not seen before; the same one with other figures.
+    /// A place that was not seen before.
     Elsewhere,
+    /// The same place with other figures.
     Moved,
-    /// Other figures of no place: a count that grows, where the request is the same; else an answer like another.
+    /// Other figures without a place: a growing count if the request is the same, else an answer like any other.
     Counted,
-    /// A text with few new words; one with new words.
+    /// A text with hardly a new word.
     Stale,
+    /// A text with new words.
     Text,
-    /// Another agent was asked, and what came of that is not told.
+    /// Another agent was asked, and its answer is not reported.
     Untold,
 }
 codec!(enum Came {
@@ -104,7 +108,7 @@ codec!(enum Came {
 });
 
 impl Came {
-    /// The share of a rewording's points that it leaves, in twelfths.
+    /// How much of a rewording's points it leaves, in twelfths.
     fn leaves(self) -> u32 {
         match self {
             Self::None | Self::Failed | Self::Nothing | Self::Same | Self::Unmoved => 12,
@@ -141,23 +145,23 @@ impl Came {
 /// A request as it is made.
 pub(super) struct Asking<'a> {
     pub(super) goal: &'a Goal,
-    /// Equal for requests that are equal to the letter.
+    /// Equal for identical requests.
     pub(super) call: Key,
-    /// A mark of what it is put to.
+    /// Mark of the tool it is put to; 0 for another agent.
     pub(super) tool: u32,
     pub(super) round: Option<Key>,
     pub(super) onset: Onset,
-    /// It is put to another agent, whose answer nobody tells.
+    /// It is put to another agent, whose answer is not reported.
     pub(super) untold: bool,
-    /// New mutations before it that may have changed what is answered.
+    /// New mutations before it that may have changed the answer.
     pub(super) mutations: u64,
-    /// Nothing was done for a while before it, or it looks at what changes by itself.
+    /// Nothing was done for a while before it, or it looks at something that changes by itself.
     pub(super) paused: bool,
-    /// It is put in natural language, to somebody who may say anything.
+    /// It is put in natural language, to something that may answer anything.
     pub(super) prose: bool,
 }
 
-/// A request that others before it have made.
+/// A request that rewords earlier ones.
 pub(super) struct Reworded {
     pub(super) points: u32,
     pub(super) times: u32,
@@ -168,12 +172,12 @@ pub(super) struct Reworded {
 }
 
 impl Chain {
-    /// Takes a request in; what it adds up to, where it is a rewording of an earlier one.
+    /// Adds a request; the evidence, if it is at least the third of its chain.
     pub(super) fn asks(&mut self, asking: &Asking<'_>, cx: &Cx<'_>) -> Option<Reworded> {
         let Asking { goal, call, tool, round, onset, untold, mutations, paused, prose } = *asking;
         let came = if untold { Came::Untold } else { self.came };
         let leaves = if self.waiting && !untold { 3 } else { came.leaves() };
-        // A list that gets shorter is worked off, and a search narrowed, where something came of the last request.
+        // If something came of the last request, a list that gets shorter is worked off, and a search narrowed.
         let gained = matches!(
             came,
             Came::Moved | Came::Elsewhere | Came::Back | Came::Counted | Came::Acted | Came::Text | Came::Stale
@@ -188,16 +192,16 @@ impl Chain {
                 continue;
             }
             let Some(kinship) = goal.shared(&before.goal) else { continue };
-            // Asked to the letter after a pause, or because it was to wait, or something else comes each time: somebody
-            // waits.
+            // An identical request after a pause, after an answer that says to wait, or with other figures each time is
+            // a poll.
             let polls = before.call == call && (paused || came == Came::Counted || came == Came::Waiting && !prose);
             let changed = before.mutations != mutations;
-            // Who finds fewer each time narrows a search; a draft that grows is another one each time.
+            // Fewer hits each time are a search that narrows; a draft that grows is a new one each time.
             let narrowed = self.fewer && before.call != call || untold && goal.grows(&before.goal);
-            // The same again after a load that passes is no other wording.
+            // An identical request after a failure that waiting may resolve is a retry.
             let retries = before.call == call && self.busy;
             let base = if changed || polls || narrowed || retries { 0 } else { base(&kinship, gained) };
-            // Who puts a question to each of several sources once has asked none of them twice.
+            // A question put to several sources once each was put to none of them twice.
             let asked = |other: &Asked| other.chain == before.chain && other.tool == tool;
             let base = if untold || kinship.alike < 100 || self.requests.iter().any(asked) { base } else { base / 3 };
             let points = before.points.saturating_add(base * leaves / WHOLE);
@@ -227,14 +231,14 @@ impl Chain {
         })
     }
 
-    /// What a request says is not news in its answer.
+    /// Learns the words of a request, which are no news in its answer.
     pub(super) fn learns(&mut self, words: &[u32]) {
         self.words.learn_all(words.iter().copied());
     }
 
-    /// Takes a result in.
+    /// Records what a result brought.
     pub(super) fn came(&mut self, step: &Step, result: &ToolResult) {
-        // What comes of other work says nothing about requests; where there are none there is nothing to be told.
+        // Results of other work say nothing about requests, and without requests there is nothing to compare.
         let asked = step.call.as_ref().is_some_and(|call| call.asks != Asks::Nothing);
         if self.requests.len() == 0 || !self.waiting && !asked {
             return;
@@ -263,7 +267,7 @@ impl Chain {
             latest = known.state.place;
         }
         self.came = if facts.failed {
-            // Another error is something learnt.
+            // A different error is something learned.
             if known { Came::Failed } else { Came::Otherwise }
         } else if facts.waiting {
             Came::Waiting
@@ -289,7 +293,7 @@ impl Chain {
         self.states.push(Known { tool: step.tool, state: state.clone() }, STATES);
     }
 
-    /// Whether the words of a text say something new; they are known from now on.
+    /// Whether the words of a text say something new; from now on they are known.
     fn news(&mut self, words: &[u32]) -> bool {
         let (mut all, mut new, mut figure) = (0_usize, 0_usize, false);
         for word in words.iter().copied().take(WORDS) {
@@ -316,7 +320,8 @@ impl Chain {
     }
 }
 
-/// What a request adds that relates so to an earlier one, with which it shares most.
+/// Points of a request with this kinship to an earlier one, before [`Came::leaves`]; `gained` tells whether something
+/// came of the last request.
 fn base(kinship: &Kinship, gained: bool) -> u32 {
     if kinship.refilled || kinship.plus && kinship.minus || (kinship.minus || kinship.cut) && gained {
         return 0;

@@ -1,4 +1,4 @@
-//! What one agent did and met, apart from what another did at the same task: they may take turns at it.
+//! What one agent did and met, kept apart from what another did at the same task: they may take turns.
 
 use super::done::Done;
 use super::kinds::Kinds;
@@ -13,7 +13,7 @@ use crate::state::Step;
 use crate::text::{Key, mark};
 use alloc::boxed::Box;
 
-/// The two that acted last.
+/// The two agents that acted last.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Agents {
     latest: Agent,
@@ -23,8 +23,9 @@ codec!(struct Agents { latest, other });
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Agent {
-    /// Its mark, 0 where events name none, and the kind of its latest call.
+    /// Mark of the agent; 0 if events name none.
     mark: u32,
+    /// The kind of its latest call; 0 for none.
     last: u32,
     pub(super) kinds: Kinds,
     pub(super) things: Things,
@@ -44,7 +45,7 @@ impl Agent {
 }
 
 impl Agents {
-    /// The one whose step is taken in; where it is none of the two, one that has done nothing.
+    /// The agent whose step is recorded, now the latest; without any state if it is neither of the two.
     pub(super) fn of(&mut self, agent: Key) -> &mut Agent {
         let mark = if agent == 0 { 0 } else { mark(agent) };
         if mark != self.latest.mark {
@@ -56,7 +57,7 @@ impl Agents {
         &mut self.latest
     }
 
-    /// The user has said something: what is done now is asked for.
+    /// The user has spoken: what is done from now on was asked for.
     pub(super) fn heard(&mut self) {
         for agent in core::iter::once(&mut self.latest).chain(self.other.as_deref_mut()) {
             agent.rederived = Rederived::default();
@@ -77,7 +78,7 @@ impl Agents {
 }
 
 impl Agent {
-    /// Takes in a call, and tells whether the one before was of its kind: one thing after the other of a list.
+    /// Records the kind of a call; true if the previous call was of the same kind, as for the items of a list.
     pub(super) fn follows(&mut self, step: &Step) -> bool {
         let kind = step.kin.now.kind;
         core::mem::replace(&mut self.last, kind) == kind

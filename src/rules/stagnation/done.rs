@@ -1,6 +1,6 @@
-//! What is done, and looked at again although nothing was changed since: a suite of tests that pass, in ever other
-//! spellings and with looks at the change in between; a job that is over, after one pause and the next, in one form or
-//! another.
+//! What is done and checked again although nothing was changed since: a test suite that passes, run in ever new
+//! spellings and with looks at the change in between; a job that is over, looked at in one form or another after each
+//! pause.
 
 use super::{FULL, Found};
 use crate::codec::codec;
@@ -13,12 +13,12 @@ use crate::text::{
 };
 use alloc::boxed::Box;
 
-/// Parts of a suite that are known to pass.
+/// Parts of a test suite that are remembered as passing.
 const PARTS: usize = 8;
-/// Looks after the first one that are told of.
+/// Further looks, after the first, from which they are reported.
 const LOOKS: u32 = 3;
 
-/// Only where tests passed, or somebody waited and saw that it is over.
+/// Present once tests have passed, or a wait has come to something that is over.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Done(Option<Box<Looks>>);
 codec!(struct Done(_));
@@ -27,19 +27,19 @@ codec!(struct Done(_));
 struct Looks {
     changes: u32,
     parts: Recent<PARTS>,
-    /// The latest step was such a run: a test that is run over and over is measured.
+    /// The latest step was such a test run: a test that is run back to back is being measured.
     running: bool,
     passed: Streak,
-    /// What was said of what is over, and a mark of the latest call with its answer.
+    /// Words of the answers about what is over.
     words: Vocabulary,
+    /// Mark of the latest such call with its answer.
     latest: u32,
     over: Streak,
 }
 codec!(struct Looks { changes, parts, running, passed, words, latest, over });
 
 impl Done {
-    /// Takes in a step with the number of changes made before it, and tells whether it looked at what had been done
-    /// before.
+    /// Records a step, before which `changes` were made; true if it looked again at something that was already done.
     pub(super) fn took(&mut self, step: &Step, call: &Call, result: &ToolResult, changes: u32) -> bool {
         let (facts, output) = (&step.facts, result.output.as_str());
         let pass = match call.sees {
@@ -74,10 +74,10 @@ impl Done {
             }
             return known && !measured;
         }
-        // What says it in other words may tell why.
+        // An answer with new words may tell why it is over.
         let new = looks.words.learn_all(step.words(result).iter().copied().filter(|word| !has_digit(*word)));
         let latest = mark(combine("stagnation/over", &[call.key, facts.light]));
-        // Who lets time pass and does not say so waits where nothing at all moves.
+        // Without an explicit sleep it counts only if nothing moves at all, or the state is hopeless.
         let moved = core::mem::replace(&mut looks.latest, latest) != latest;
         if new || moved && !step.slept && !hopeless {
             return false;
@@ -151,12 +151,12 @@ mod tests {
         ];
         let by_turns = || runs.into_iter().zip(looks).flat_map(|(run, look)| [run, look]);
         play(by_turns()).strongest(RULE, Nudge);
-        // Something is changed in between, or fails.
+        // Something is changed in between, or a test fails.
         let edit = ("sed -i s/12/24/ tides.py", "");
         play(by_turns().flat_map(|step| [step, edit])).expect(RULE, &[]);
         let fails = ("pytest -q", "1 failed, 30 passed in 1.4s");
         play([runs[0], looks[0], runs[1], looks[1], fails, looks[2], runs[2], looks[3], runs[3]]).expect(RULE, &[]);
-        // Each part of the suite once; one test over and over, whose rate is asked for.
+        // Each part of the suite once; one test over and over, to measure how often it passes.
         let parts = ["tests/test_tides.py", "tests/test_buoys.py", "tests/test_locks.py", "tests/test_ports.py"];
         let lines = parts.map(|part| format!("pytest -q {part}"));
         let each = lines.iter().zip(looks).flat_map(|(line, look)| [(line.as_str(), "9 passed in 0.3s"), look]);
@@ -180,15 +180,15 @@ mod tests {
     fn what_is_over() {
         let over = ["delivery 771 is failed after 41s", "{\"state\":\"failed\"}", "771 failed, 41s"];
         looks(over.into_iter().cycle().take(8)).strongest(RULE, Nudge);
-        // It goes on once more.
+        // It is running again in between.
         let again =
             ["failed after 41s", "running", "failed after 38s", "pending", "failed after 40s", "queued", "failed"];
         looks(again).expect(RULE, &[]);
-        // Each tells something else.
+        // Each answer says something else.
         let parts =
             ["crane failed", "hold failed, too", "pilot succeeded", "tug finished", "customs failed", "gate expired"];
         looks(parts).expect(RULE, &[]);
-        // It tells how far it is.
+        // The answers report progress.
         let far: Vec<String> = (1..9).map(|at| format!("completed {at}0 of 90")).collect();
         looks(far.iter().map(String::as_str)).expect(RULE, &[]);
     }

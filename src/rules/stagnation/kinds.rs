@@ -1,4 +1,4 @@
-//! Kinds of calls that came to the same again, and calls in a row that were all made before with the same answers.
+//! Kinds of calls that keep coming to the same, and calls in a row that were all made before with the same answers.
 
 use super::{ANSWERED, Beside, FULL, Found, INSTEAD, TROUBLE, TROUBLE_CHANGED, WELL, WELL_CHANGED, WELL_ELSE};
 use crate::codec::codec;
@@ -9,28 +9,28 @@ use crate::state::{Call, Kin, Ring, Sees, Step, Time, WAITED, beginning};
 use crate::text::{Edit, Figures, Left, Words, combine, down, frame, mark, printable, progress, tells_trouble, told};
 use alloc::{boxed::Box, format};
 
-/// Kinds of calls that came again, and are followed.
+/// Recurring kinds of calls that are tracked at once.
 const KINDS: usize = 6;
-/// Letters from which a heading says something.
+/// Letters from which the figures of a heading are compared.
 const LETTERS: usize = 24;
-/// Calls in a row, all made before with the same answer, that are worth as much as it takes to be told.
+/// Calls in a row, all made before with the same answer, from which they are reported.
 const ROW: u32 = 5;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Kinds {
-    /// Only where some came again.
+    /// Present once a kind has come again.
     again: Option<Box<Again>>,
-    /// When the latest step was.
+    /// Time of the latest step.
     at: Time,
-    /// Changes: edits, and what was changed in a new way. A pod that is deleted under another name is no other change.
+    /// Changes: edits, and mutations by a kind of call that is new. Deleting a pod under another name is no new change.
     pub(super) changes: u32,
-    /// New mutations up to the latest step, those of other tasks among them: the agent's own, and those that its latest
-    /// call to see others' has seen.
+    /// New mutations up to the latest step, including those at other tasks: the agent's own.
     own: u16,
+    /// The same, as seen by its latest call whose outcome depends on others' changes.
     seen: u16,
-    /// Number of the latest step that was found to bring something new by a closer look.
+    /// Number of the latest step that a closer look found to bring something new.
     news: u32,
-    /// It was one that waits.
+    /// The latest call was declared to poll.
     waited: bool,
 }
 codec!(struct Kinds { again, at, changes, own, seen, news, waited });
@@ -38,9 +38,9 @@ codec!(struct Kinds { again, at, changes, own, seen, news, waited });
 /// What came again.
 #[derive(Clone, Debug, Default)]
 struct Again {
-    /// The latest one last.
+    /// Ordered by the latest call of each.
     kinds: Ring<Kind>,
-    /// Steps in a row that were made before with the same answer.
+    /// Steps in a row, all of them made before with the same answer.
     row: Streak,
 }
 codec!(struct Again { kinds, row });
@@ -50,23 +50,24 @@ codec!(struct Again { kinds, row });
 struct Kind {
     /// The tool, the agent and the arguments without their figures.
     kind: u32,
-    /// The mark of what came of it; 0 where only a glance was taken.
+    /// Mark of its latest outcome; 0 if that was not looked at closely.
     light: u32,
-    /// What was wrong with it; 0 where nothing was.
+    /// Mark of what is wrong; 0 for nothing.
     trouble: u32,
-    /// The line that says so, its figures included; the first and the last one that do, without them.
+    /// Mark of the line that says so, with its figures.
     line: u32,
+    /// Marks of the first and the last line that say so, without their figures.
     said: u32,
     left: Left,
-    /// A digest of the figures in its heading; 0 where hardly a word is there.
+    /// Digest of the figures in its heading; 0 if that has hardly a word.
     figures: u32,
-    /// The class of an error; 0 of what is none.
+    /// Class of the error; 0 for none.
     class: u32,
     words: Words,
-    /// How far it told that something is.
+    /// Progress that the answer reports; 0 for none.
     progress: u32,
     round: u32,
-    /// Changes made, and news that came, before it.
+    /// Changes made before it (`changes`), and the step of the latest news before it (`news`).
     changes: u32,
     news: u32,
     points: u32,
@@ -74,20 +75,21 @@ struct Kind {
 }
 codec!(struct Kind { kind, light, trouble, line, said, left, figures, class, words, progress, round, changes, news, points, seen });
 
-/// What became of a kind of call.
+/// How a call compares with the previous one of its kind.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Became {
-    /// To the same, which counts so much.
+    /// It came to the same, worth so many points.
     Same(u32),
-    /// To the same, which counts nothing.
+    /// It came to the same, which does not count.
     Excused,
-    /// To what tells that it is further on.
+    /// Its outcome reports progress.
     Further,
+    /// It came to something else.
     Else,
 }
 
 impl Kind {
-    /// What was seen once, without a second look.
+    /// A kind that was seen once, and not closely.
     fn seen_once(kind: u32, changes: u32, news: u32) -> Self {
         let (words, seen, left) = (Words::default(), Streak::default(), Left::default());
         let (light, trouble, line, said, figures, class, progress, round, points) = (0, 0, 0, 0, 0, 0, 0, 0, 0);
@@ -123,7 +125,7 @@ impl Kind {
         let light = mark(step.facts.light);
         let [first, last] = [step.first_mark(result), step.root_line(result)];
         let (trouble, words) = (trouble(step, result, salt), Words::said(answer));
-        // What each of the two is asked for.
+        // Each of the two is needed in one case only.
         let left = if trouble == 0 { Left::default() } else { Left::of(answer) };
         let figures = if trouble == 0 && words.is_empty() { figures(beginning(answer)) } else { 0 };
         Self {
@@ -158,14 +160,14 @@ impl Kind {
             .told(&self.seen, cx)
     }
 
-    /// What `next` is beside this.
+    /// How `next` compares with this.
     fn came(&self, next: &Self, call: &Call, kin: &Kin, beside: Beside) -> Became {
         let (moved, equal) = (!kin.is_same_call(), self.is_equal(next, kin));
         let troubled = next.trouble != 0;
         let alike = || !next.words.is_empty() && next.words.alike(&self.words);
         let told = troubled && (next.class != 0 && next.class == self.class || next.words.is_empty());
         let looked_at = self.seen.times != 0;
-        // The same heading with the same figures in it, whatever its times, ids and names are.
+        // The same heading with the same figures, apart from times, ids and names.
         let figures = next.figures != 0 && next.figures == self.figures;
         let reads_like = || !moved && next.words.is_empty() && kin.is_alike() && figures;
         let same = !looked_at || next.trouble == self.trouble && (told || alike() || reads_like());
@@ -174,7 +176,7 @@ impl Kind {
             return if next.light == self.light { Became::Excused } else { Became::Else };
         }
         let copy = next.round != 0 && next.round == self.round;
-        // One thing after the other of a list; and what is equal in a row is another rule's.
+        // The next item of a list; or equal calls in a row, which belong to another rule.
         let batch = beside.right_after() && (equal && (!troubled || kin.now.is_error()) || moved && !call.mutates);
         let passing = kin.now.is_error() && beside.waits;
         let elsewhere = next.progress != self.progress || !kin.is_alike();
@@ -209,7 +211,7 @@ impl Kind {
         } else if changed || next.news != self.news {
             return Became::Excused;
         } else if moved && call.mutates {
-            // One thing after the other is changed, and each is well.
+            // One thing after another is changed successfully.
             return Became::Excused;
         } else if silent && call.mutates {
             1
@@ -221,14 +223,14 @@ impl Kind {
     }
 }
 
-/// A digest of the figures in a heading; 0 where hardly a word is there.
+/// Digest of the figures in a heading; 0 if it has hardly a word.
 fn figures(heading: &str) -> u32 {
     let letters = heading.bytes().filter(|byte| byte.is_ascii_alphabetic() || !byte.is_ascii()).count();
     if letters < LETTERS { 0 } else { Figures::of(heading).digest.max(1) }
 }
 
-/// The line that says what is wrong, its figures included; where none does, all of it, but a table in which something
-/// is down says no more than that.
+/// Mark of the line that says what is wrong, with its figures. Without such a line, of the whole outcome; of a table in
+/// which something is down, `trouble` itself.
 pub(super) fn line(step: &Step, result: &ToolResult, trouble: u32, salt: u64) -> u32 {
     let answer = result.output.as_str();
     match step.root_line(result) {
@@ -238,7 +240,7 @@ pub(super) fn line(step: &Step, result: &ToolResult, trouble: u32, salt: u64) ->
     }
 }
 
-/// What is wrong with an answer; 0 where nothing is.
+/// Mark of what is wrong with an answer; 0 for nothing.
 pub(super) fn trouble(step: &Step, result: &ToolResult, salt: u64) -> u32 {
     let answer = result.output.as_str();
     let root = match step.error(result, salt) {
@@ -253,8 +255,8 @@ pub(super) fn trouble(step: &Step, result: &ToolResult, salt: u64) -> u32 {
 }
 
 impl Kinds {
-    /// What a step comes after; what it changed is counted. It may be the next of a list, and the user may have spoken
-    /// straight after the answer before.
+    /// What came before a step, whose own change is counted. `listed`: the previous call was of its kind; `heard`: the
+    /// user has spoken right after the previous answer.
     pub(super) fn beside(&mut self, step: &Step, call: &Call, listed: bool, heard: bool) -> Beside {
         let facts = &step.facts;
         let paused = self.at.zip(step.at).is_some_and(|(last, now)| now.saturating_sub(last) >= WAITED);
@@ -280,13 +282,13 @@ impl Kinds {
         Beside { listed, heard, waits, changes: self.changes, changed: self.changes != before }
     }
 
-    /// Takes a step in and tells whether its kind came again.
+    /// Records a step; true if its kind came to the same again and that counts.
     pub(super) fn took(&mut self, step: &Step, call: &Call, result: &ToolResult, beside: Beside, salt: u64) -> bool {
         let kind = step.kin.now.kind;
         let known = self.again.as_mut().and_then(|again| again.kinds.take(|known| known.kind == kind));
-        // What was forgotten as a kind is not followed either.
+        // A kind that the lane's news has forgotten is not tracked further.
         let known = known.filter(|_| step.kin.before.is_some());
-        // Most that come again come to something else.
+        // Most kinds that come again come to something else: no need to track them.
         let news = (step.news as u32).max(self.news);
         let Some(before) = known.or_else(|| step.kin.is_alike().then(|| Kind::seen_once(kind, self.changes, news)))
         else {
@@ -337,7 +339,7 @@ impl Kinds {
 }
 
 impl Again {
-    /// What the calls that were made in a row are worth.
+    /// Points of the calls in a row.
     fn row(&self) -> u32 {
         self.row.times.saturating_mul(FULL) / ROW
     }
@@ -369,7 +371,7 @@ impl Kinds {
         self.again.as_deref().map_or(0, points)
     }
 
-    /// What the calls before the latest step and it come to; its kind may have come again.
+    /// The signal at the latest step, if a threshold is reached; `came` is what [`Self::took`] returned for it.
     pub(super) fn told(&self, step: &Step, call: &Call, came: bool, cx: &Cx<'_>) -> Option<Signal> {
         let again = self.again.as_ref()?;
         let kind = again.kinds.last().filter(|_| came);

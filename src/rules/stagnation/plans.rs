@@ -1,4 +1,4 @@
-//! A plan that is written anew and anew, and nothing of it is done.
+//! A plan that is rewritten over and over while nothing of it is done.
 
 use super::{Found, WELL_ELSE};
 use crate::codec::codec;
@@ -9,12 +9,12 @@ use crate::state::{Call, Step};
 use crate::text::{Asks, combine, keeps_notes, mark};
 use alloc::{boxed::Box, format};
 
-/// Only where the latest act was to write a plan.
+/// Present while the latest act was to write a plan.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Plans(Option<Box<Plan>>);
 codec!(struct Plans(_));
 
-/// Plans in a row, none of which is the one before.
+/// Plans in a row, each different from the previous one.
 #[derive(Clone, Debug, Default)]
 struct Plan {
     latest: u32,
@@ -23,7 +23,7 @@ struct Plan {
 codec!(struct Plan { latest, seen });
 
 impl Plans {
-    /// Takes a step in, and tells whether it wrote one more plan. What is thought or read in one's own notes is no act.
+    /// Records a step; true if it wrote a plan other than the latest. Thinking and reading one's own notes are no acts.
     pub(super) fn took(&mut self, step: &Step, call: &Call, thought: bool) -> bool {
         if call.asks != Asks::Plan || step.facts.failed {
             if self.0.is_some() && !thought && !keeps_notes(&call.name) {
@@ -81,16 +81,16 @@ mod tests {
     fn plans_in_a_row() {
         let expect = |lines: Vec<String>, expected: &[_]| events("{}", &lines).expect("stagnation", expected);
         expect(FIRST.iter().flat_map(|first| plan("ann", first)).collect(), &[(7, Nudge), (9, Observe)]);
-        // Its own notes are read in between, and thoughts written down.
+        // In between, the agent reads its own notes and notes thoughts.
         let notes = || step("ann", "todo_read", "{}", "two things to do");
         let thought = || step("ann", "think", r#"{"thought":"doves"}"#, "logged");
         let around = FIRST.iter().flat_map(|first| [plan("ann", first), notes(), thought()].concat());
         expect(around.collect(), &[(19, Nudge), (25, Observe)]);
-        // Another agent's acts are none of its own.
+        // Another agent's acts are not its own.
         let act = |agent| step(agent, "open_hatch", r#"{"side":"south"}"#, "open");
         let beside = FIRST.iter().flat_map(|first| [plan("ann", first), act("bob")].concat());
         expect(beside.take(16).collect(), &[(13, Nudge)]);
-        // Two plan by turns.
+        // Two agents plan in turns.
         let both = FIRST.iter().flat_map(|first| [plan("ann", first), plan("bob", first)].concat());
         expect(both.take(16).collect(), &[(13, Nudge), (15, Nudge)]);
     }
@@ -101,10 +101,10 @@ mod tests {
         let sides = ["north", "east", "south", "west", "top"];
         let act = |side: &str| step("ann", "open_hatch", &format!(r#"{{"side":"{side}"}}"#), "open");
         quiet(FIRST.iter().zip(sides).flat_map(|(first, side)| [plan("ann", first), act(side)].concat()).collect());
-        // Things that are noted one by one, and one plan that is sent again.
+        // Things that are noted one by one.
         let one = |what: &str| step("ann", "todo_add", &format!(r#"{{"text":"{what}"}}"#), "added");
         quiet(FIRST.iter().flat_map(|what| one(what)).collect());
-        // Each turn's plan is the user's.
+        // Each plan answers a message of the user.
         let asks = [String::from(r#"{"type":"message","role":"user","text":"No, begin with the loft."}"#)];
         let said = [String::from(r#"{"type":"message","role":"assistant","text":"Is that the plan?"}"#)];
         quiet(FIRST.iter().flat_map(|first| [&plan("ann", first)[..], &said[..], &asks[..]].concat()).collect());

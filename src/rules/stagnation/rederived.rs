@@ -1,8 +1,8 @@
-//! One figure that comes out again, by whatever query, program or sum it is got; or several at once, whatever was
-//! changed for them.
+//! One figure that comes out again, whatever query, program or sum computes it; or several at once, whatever was
+//! changed in between.
 //!
 //! A revenue is summed up, grouped, joined and added up from its parts, and is the same each time. Such a figure is
-//! long and has a fraction, so that it does not come about by chance, and its answers say hardly anything else.
+//! long and has a fraction, so that it does not recur by chance, and the answers say hardly anything else.
 
 use super::{Found, TROUBLE};
 use crate::codec::codec;
@@ -13,16 +13,16 @@ use crate::state::{Call, Step};
 use crate::text::{Edit, Strength, combine, frame, key, mark, normalise};
 use alloc::{boxed::Box, format, string::String, vec::Vec};
 
-/// Bytes of an answer that says hardly anything else.
+/// Bytes up to which an answer says hardly anything but its figures.
 const SHORT: usize = 160;
-/// Digits of a figure that tells itself from others, those at its end that are 0 aside; of a share, behind its point,
-/// that does where it comes out twice as often.
+/// Digits, without zeros at the ends, from which a figure does not recur by chance.
 const DIGITS: usize = 6;
+/// The same for a share, a figure below 1, which counts half.
 const SHARE: usize = 4;
-/// The same of several figures together.
+/// The same for several figures together.
 const SEVERAL: usize = 8;
 
-/// Only where such a figure was told.
+/// Present once an answer has held such a figure.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rederived(Option<Box<Figure>>);
 codec!(struct Rederived(_));
@@ -32,27 +32,28 @@ codec!(struct Rederived(_));
 struct Figure {
     figure: u32,
     call: u32,
-    /// It is a short one.
+    /// It is a share, which counts half.
     share: bool,
-    /// Something was written since: what is checked after a change may well come to the same.
+    /// Something was written since: a check after a change may well come to the same.
     edited: bool,
     points: u32,
     seen: Streak,
 }
 codec!(struct Figure { figure, call, share, edited, points, seen });
 
-/// What figures are in an answer.
+/// Which figures an answer holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Telling {
-    /// One long one.
+    /// A single long one.
     One,
-    /// A single one below one.
+    /// A single one below 1.
     Share,
+    /// More than one.
     Several,
 }
 
 impl Rederived {
-    /// Takes a step in, and tells whether it came to the figure that another call had come to.
+    /// Records a step; true if it came to the figure that another call had come to.
     pub(super) fn took(&mut self, step: &Step, call: &Call, answer: &str, salt: u64) -> bool {
         if call.edit != Edit::No && !step.facts.failed {
             self.0.iter_mut().for_each(|known| known.edited = true);
@@ -63,13 +64,13 @@ impl Rederived {
         if telling(answer).is_none() {
             return false;
         }
-        // How long it took, and when, is another figure each time.
+        // Durations and times of day are other figures each time.
         let mut masked = String::new();
         normalise(answer, Strength::Light, &mut masked);
         let Some((digits, told)) = telling(&masked) else { return false };
         let several = told == Telling::Several;
-        // Several at once do not come about by chance, whatever was changed for them; but of another thing they are
-        // others.
+        // Several at once do not recur by chance, whatever was changed; those of different things are told apart by the
+        // words around them.
         if call.mutates && !several {
             return false;
         }
@@ -115,14 +116,14 @@ impl Rederived {
     }
 }
 
-/// The digits of a long figure with a fraction in a text, or of all with one where there are several, or of a share
-/// alone; without what groups them and without those at its ends that are 0.
+/// The digits of a text's figures with a fraction: of a single long one, of all of them if there are several, or of a
+/// lone share; without separators and without zeros at the ends.
 fn telling(text: &str) -> Option<(String, Telling)> {
     let (mut all, mut long, mut share) = (Vec::<String>::new(), Vec::new(), false);
     for word in text.split(|char: char| !(char.is_ascii_digit() || matches!(char, '.' | ',' | '\''))) {
         let word = word.trim_matches(['.', ',', '\'']);
         let Some((whole, fraction)) = word.rsplit_once(['.', ',']) else { continue };
-        // What is grouped in threes to its end is whole, and what is grouped otherwise an address or a version.
+        // Grouped in threes to its end, it is a whole number; grouped otherwise, an address or a version.
         let grouped = whole.split(['.', ',', '\'']).skip(1).all(|group| group.len() == 3);
         let point = word.contains('.') && whole.bytes().all(|byte| byte.is_ascii_digit());
         if fraction.len() == 3 && !point || !grouped {

@@ -1,5 +1,5 @@
-//! Calls of which nearly all were made before with the same answer, in whatever order: rooms that are walked through
-//! again, one choice and the other by turns.
+//! Calls of which nearly all were made before with the same answer, in any order: rooms that are walked through again,
+//! two choices made in turns.
 
 use super::{ANSWERED, Beside, FULL, Found};
 use crate::codec::codec;
@@ -10,45 +10,50 @@ use crate::state::{Call, Recent, Step};
 use crate::text::{Asks, Edit, combine, key, mark, number};
 use alloc::boxed::Box;
 
-/// Calls with their answers that are known, and such of them as count.
+/// Calls with their answers that are kept.
 const KNOWN: usize = 24;
+/// Calls whose answers may count moves that are kept.
 const MOVES: usize = 12;
-/// Of those that may be of a list, such as were the latest but so many were.
+/// The latest kept calls to which a list may return without that being a lap.
 const NEAR: usize = 2;
-/// Bytes from which an answer tells where one is; shorter ones are acknowledgements, which neither count nor bring
-/// news.
+/// Bytes from which an answer tells where the agent is; shorter ones are acknowledgements, which neither count nor
+/// bring news.
 const TELLS: usize = 20;
-/// Digits from which an answer of so many bytes at most is about one thing and no other.
+/// Digits from which an answer of at most [`SHORT`] bytes is about one thing and no other.
 const DIGITS: usize = 20;
+/// Bytes up to which an answer is identified by its digits.
 const SHORT: usize = 1000;
-/// Of so many of the latest ones, so many are told of.
+/// How many of the latest calls are looked at.
 const LATEST: u32 = 10;
+/// Known ones among them from which they are reported.
 const MOST: u32 = 9;
-/// The same of as many in a row.
+/// Known ones in a row from which they are reported.
 const ROW: u32 = 7;
 
-/// Only where a call came to an answer that tells something.
+/// Present once an answer has been more than an acknowledgement.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Revisits(Option<Box<Places>>);
 codec!(struct Revisits(_));
 
 #[derive(Clone, Debug, Default)]
 struct Places {
-    /// Calls with their answers, and the answers alone.
+    /// Calls with their answers.
     known: Recent<KNOWN>,
+    /// The answers alone.
     answers: Recent<KNOWN>,
-    /// Calls with the words of their answers, and with their figures less the number of steps: a game counts its moves.
+    /// Calls with the words of their answers and the sum of their figures less the number of steps, since a game counts
+    /// its moves.
     counted: Recent<MOVES>,
-    /// Of the agent, since there is anything to be known.
+    /// Steps of the agent since this was created.
     steps: u32,
-    /// A bit for each of the latest [`LATEST`], 1 where it was known, the latest lowest.
+    /// A bit for each of the latest [`LATEST`] calls that count, the latest lowest: 1 if the call was known.
     past: u16,
     seen: Streak,
 }
 codec!(struct Places { known, answers, counted, steps, past, seen });
 
 impl Revisits {
-    /// Takes a step in, and tells whether it was one more that is known.
+    /// Records a step; true if it was one more that is known.
     pub(super) fn took(&mut self, step: &Step, call: &Call, result: &ToolResult, beside: Beside) -> bool {
         if beside.changed && call.edit != Edit::No {
             self.0 = None;
@@ -56,7 +61,7 @@ impl Revisits {
         if let Some(places) = &mut self.0 {
             places.steps = places.steps.wrapping_add(1);
         }
-        // An error tells what is wrong with a call, not where one is.
+        // An error tells what is wrong with a call, not where the agent is.
         if step.facts.failed || result.output.len() < TELLS || call.asks == Asks::Handover {
             return false;
         }
@@ -100,16 +105,16 @@ impl Places {
         let now = &step.kin.now;
         let moves = now.sum.wrapping_sub(self.steps);
         let place = mark(combine("stagnation/counted", &[call.key, now.sign.into(), moves.into()]));
-        // One call and the next of a list get on; where others lie between, it has come back.
+        // The next item of a list is progress; with others in between, the agent has come back.
         let laps = !listed || !self.counted.lately(place, NEAR);
         let counted = self.counted.met(place) && laps && !waits;
         let known = self.known.met(mark(combine("stagnation/revisit", &[call.key, answer]))) || counted;
         let idle = listed || waits;
-        // Another call that comes to what is known brings no news, and is no repetition.
+        // A different call with a known answer brings no news, but is no repetition either.
         let again = self.answers.met(mark(answer));
-        // An answer with that many figures is about the same thing, however it was asked for.
+        // Equal answers with that many digits are about the same thing, however it was asked for.
         let told = mark(combine("stagnation/told", &[raw]));
-        // One and the same on end is another rule's.
+        // The same answer right away belongs to another rule.
         let latest = self.answers.lately(told, 2);
         let told = figures && self.answers.met(told) && !latest && !call.mutates;
         let known = known || told;
@@ -144,7 +149,7 @@ mod tests {
         events("{}", &lines)
     }
 
-    /// Rooms that are gone through, and in each lap something of the caller's.
+    /// Walks through the same rooms, each lap with a step of the caller's first.
     fn walk(laps: usize, more: impl Fn(usize) -> (&'static str, &'static str, String)) -> Played {
         let rooms = [
             (r#"{"go":"east"}"#, "The loft. Nets hang from the beams."),
@@ -162,17 +167,17 @@ mod tests {
 
     #[test]
     fn rooms_that_are_known() {
-        // The gate is tried in other ways, which all come to the same.
+        // The gate is tried in other ways, all with the same result.
         let ways = ["push", "pull", "kick", "lift", "shake", "climb"];
         let args: Vec<&'static str> = ways.iter().map(|way| &*String::leak(format!(r#"{{"gate":"{way}"}}"#))).collect();
         walk(6, |lap| ("try", args[lap], "The gate is locked, and you have no key.".into())).strongest(RULE, Nudge);
-        // In each lap two things are found that were not there before.
+        // In each lap two things are found, in a combination that is new.
         let found = ["an oar", "a rope", "the key", "a lantern", "bread", "a map"];
         let both = |lap: usize| format!("You find {} and {}.", found[lap], found[(lap + 3) % 6]);
         walk(6, |lap| ("try", args[lap], both(lap))).expect(RULE, &[]);
     }
 
-    /// The same rooms, where something counts; `by` tells how far it is after so many moves.
+    /// The same rooms with a counter; `by` gives its value after so many moves.
     fn counted(by: impl Fn(usize) -> usize) -> Played {
         let rooms = [
             (r#"{"go":"east"}"#, "The loft. Nets hang from the beams."),
@@ -189,7 +194,7 @@ mod tests {
     #[test]
     fn moves_that_are_counted() {
         counted(|at| at + 1).strongest(RULE, Nudge);
-        // What rises otherwise tells of something.
+        // A counter that rises in another way carries information.
         counted(|at| 10 * at).expect(RULE, &[]);
         counted(|at| at * at).expect(RULE, &[]);
     }
@@ -213,7 +218,7 @@ mod tests {
         let empty = || ("clear", "{}", String::from("The basket holds nothing now"));
         let swaps = (0..8).flat_map(|at| [basket(["Brass", "Steel"][at % 2]), look(at), empty()]);
         play(swaps).strongest(RULE, Nudge);
-        // What is changed in between has content of its own.
+        // Each change in between writes new content.
         let notes = ["one", "two", "three", "four", "five", "six", "seven", "eight"];
         let args: Vec<&'static str> = notes
             .iter()

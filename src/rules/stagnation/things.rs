@@ -1,8 +1,8 @@
-//! One thing that comes to the same trouble whatever is asked of it, or is read again and again in other words.
+//! One thing that keeps coming to the same trouble whatever is asked of it, or that is read over and over in other
+//! ways.
 //!
-//! An order that is changed with ever other addresses, a page fetched under ever other names: no two calls are of a
-//! kind, but what they act upon is the same. Or it is changed again and again, and each look at it afterwards shows
-//! what was there before.
+//! An order changed with ever new addresses, a page fetched under ever new names: no two calls are of a kind, but their
+//! target is the same. Or it is changed over and over, and each look at it afterwards shows what was there before.
 
 use super::{Found, TROUBLE, TROUBLE_CHANGED, UNMOVED, WELL_CHANGED};
 use crate::codec::codec;
@@ -13,54 +13,56 @@ use crate::state::{Call, Recent, Ring, Step};
 use crate::text::{Empty, combine, mark, printable};
 use alloc::{boxed::Box, format};
 
-/// Things that are known to have been acted upon, and of those that were again, how many are followed.
+/// Targets of the latest calls that are kept.
 const KNOWN: usize = 6;
+/// Recurring targets that are tracked at once.
 const FOLLOWED: usize = 3;
-/// Bytes of an answer from which it is worth that it was read again.
+/// Bytes from which it counts that an answer was read again.
 const LONG: usize = 200;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Things {
     known: Recent<KNOWN>,
-    /// Only where one was acted upon again.
+    /// Present once a target has come again.
     again: Option<Box<Ring<Thing>>>,
 }
 codec!(struct Things { known, again });
 
-/// What one agent has done to one thing, through whatever tool.
+/// What one agent has done to one thing, with whatever tool.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Thing {
     thing: u32,
-    /// The latest call, where it changed something; otherwise its arguments without their figures.
+    /// Mark of the latest call if it changed something, otherwise of its arguments without their figures.
     call: u32,
-    /// The mark of what came of the latest call, and what was wrong with it; 0 where nothing was.
+    /// Mark of its outcome.
     light: u32,
+    /// Mark of what was wrong with it; 0 for nothing.
     trouble: u32,
-    /// The line that says so.
+    /// Mark of the line that says so.
     line: u32,
     round: u32,
     /// Changes made before it.
     changes: u32,
     points: u32,
     seen: Streak,
-    /// Only where it was changed.
+    /// Present once it has been changed.
     unmoved: Option<Box<Unmoved>>,
 }
 codec!(struct Thing { thing, call, light, trouble, line, round, changes, points, seen, unmoved });
 
-/// What looks at a thing show that is changed in between.
+/// Looks at a thing that was changed in between.
 #[derive(Clone, Debug, Default)]
 struct Unmoved {
-    /// A mark of the latest look and of what it showed; 0 for none.
+    /// Mark of the latest look and of what it showed; 0 for none.
     view: u32,
-    /// It was changed since.
+    /// The thing was changed since.
     changed: bool,
     seen: Streak,
 }
 codec!(struct Unmoved { view, changed, seen });
 
 impl Unmoved {
-    /// Takes in a look, and tells whether it is one more that shows no change.
+    /// Records a look; true if it is one more that shows no change.
     fn look(&mut self, step: &Step, call: &Call) -> bool {
         let view = mark(combine("stagnation/view", &[call.key, step.facts.light])).max(1);
         let moved = core::mem::replace(&mut self.view, view) != view;
@@ -86,13 +88,13 @@ pub(super) struct Outcome {
     pub(super) length: usize,
     /// Changes made before it.
     pub(super) changes: u32,
-    /// Time may have passed for it.
+    /// The agent may have waited for it.
     pub(super) waits: bool,
 }
 
 impl Things {
-    /// Takes a call in; `outcome` is asked for where it acts upon what was acted upon before. The thing is told of
-    /// where the call is one more of the same.
+    /// Records a call; its thing, if the call is one more of the same. `outcome` is only computed if the target is
+    /// known.
     pub(super) fn took(&mut self, step: &Step, call: &Call, outcome: impl FnOnce() -> Outcome) -> Option<&Thing> {
         let thing = mark(combine("stagnation/thing", &[step.agent, call.target?]));
         if !self.known.met(thing) {
@@ -115,10 +117,10 @@ impl Things {
 }
 
 impl Thing {
-    /// Whether what came of a call is one more of the same.
+    /// Records a call's outcome; true if it is one more of the same.
     fn take(&mut self, step: &Step, call: &Call, outcome: &Outcome) -> bool {
         let Outcome { trouble, line, length, changes, waits } = *outcome;
-        // The same call is other rules', and one day after the other a list.
+        // Repeats of one change belong to other rules, and reads that differ in figures only, such as days, are a list.
         let key = if call.mutates { mark(call.key) } else { call.frame };
         let (light, round) = (mark(step.facts.light), call.round.map_or(0, mark));
         let changed = self.changes != changes;
@@ -147,7 +149,7 @@ impl Thing {
         counts || unmoved
     }
 
-    /// Whether a call is one more look at what was changed that shows what was there before.
+    /// Whether a call is one more look at what was changed, and shows what was there before.
     fn shows_no_change(&mut self, step: &Step, call: &Call) -> bool {
         match &mut self.unmoved {
             _ if step.facts.failed => false,
@@ -155,7 +157,7 @@ impl Thing {
                 unmoved.get_or_insert_default().changed = true;
                 false
             }
-            // A tool that only looks: what a shell runs may well say the same after each change.
+            // A call made for its answer: what a shell runs may well say the same after each change.
             Some(unmoved) if call.quiet == Empty::Nothing => unmoved.look(step, call),
             _ => false,
         }

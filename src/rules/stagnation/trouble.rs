@@ -1,5 +1,5 @@
-//! One error that comes back whatever is called: an install with ever other flags, a cell written anew, a build after
-//! each edit; or a few that come by turns. A verdict that something is not accepted is one.
+//! One error that comes back whatever is called: an install with ever new flags, a rewritten cell, a build after each
+//! edit; or a few errors that alternate. An answer that something is not accepted counts as an error.
 
 use super::{Beside, Found, INSTEAD, TROUBLE, TROUBLE_CHANGED};
 use crate::codec::codec;
@@ -10,27 +10,29 @@ use crate::state::{Call, Recent, Step};
 use crate::text::{Edit, Key, combine, down, frame, key, mark, progress, rejects, told};
 use alloc::{boxed::Box, format};
 
-/// Errors that may come by turns.
+/// Errors kept to find those that alternate.
 const TURNS: usize = 4;
 
-/// Stands beside a thing that has failed and works.
+/// Bit of [`Trouble::thing`] for a thing that failed and has worked since.
 const MENDED: u8 = 0x80;
 
-/// Words of an error that there was no more time.
+/// Words of an error that reports a timeout.
 const LIMITED: [&str; 3] = ["deadline", "timed", "timeout"];
 
-/// Bytes of an answer that is a verdict and nothing else.
+/// Bytes up to which an answer is a rejection and nothing else.
 const VERDICT: usize = 400;
-/// What stands in `false`, and in the words for what is refused, in small letters and in capitals.
+/// Bytes of each of [`PARTS`].
 const PART: usize = 3;
+/// Parts of `false` and of the words for a refusal, in lower and upper case.
 const PARTS: [&[u8; PART]; 11] =
     [b"lse", b"jec", b"eni", b"fus", b"rbi", b"cli", b"JEC", b"ENI", b"FUS", b"RBI", b"CLI"];
-/// Digits of a number that measures something; longer ones are ids.
+/// Most bytes of a number that measures something; longer ones are ids.
 const MEASURE: usize = 6;
 
-/// A verdict that something is not accepted: its words and its figures, for where those move it may soon be.
+/// Key of an answer that something is not accepted: its words and its figures, since it may soon be accepted if those
+/// move.
 fn rejection(answer: &str) -> Option<Key> {
-    // Hardly an answer holds a part of such a word, and to read it is dear.
+    // Few answers hold a part of such a word, and reading all of one is expensive.
     let may = || answer.as_bytes().windows(PART).any(|part| PARTS.iter().any(|known| *known == part));
     if answer.len() > VERDICT || !answer.starts_with('{') || !may() || !rejects(answer) {
         return None;
@@ -44,28 +46,27 @@ fn rejection(answer: &str) -> Option<Key> {
     Some(combine("stagnation/rejection", &[frame(answer).into(), figures]))
 }
 
-/// An answer that shows a cell without a value: `{"cell":"D4","shows":"#REF!"}`.
+/// Key of an answer that shows a cell without a value: `{"cell":"D4","shows":"#REF!"}`.
 fn valueless(answer: &str) -> Option<Key> {
     let short = answer.len() <= VERDICT && answer.contains('#') && down(answer) == Some("#");
     short.then(|| combine("stagnation/valueless", &[frame(answer).into()]))
 }
 
-/// The latest error of an agent, and how often it came while that agent met no other.
+/// The latest error of an agent, and how often it came while the agent met no other.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Trouble {
-    /// Its root, and the first line that is marked as an error, for a build ends in one line whatever is wrong; 0 for
-    /// none.
+    /// Mark of its root and of the first line marked as an error, since a build ends in the same line whatever is
+    /// wrong; 0 for none.
     sign: u32,
-    /// Half a mark.
+    /// Low half of its round's mark; 0 for none.
     round: u16,
-    /// Seven bits of a mark of what the failed call was about, 0 for nothing that can be told; and [`MENDED`] where
-    /// that has worked since.
+    /// Seven bits of the mark of the failed call's target, 0 for none; and [`MENDED`] if that has worked since.
     thing: u8,
-    /// How far the error told that something is; 0 where it told nothing.
+    /// Progress that the error reports; 0 for none.
     progress: u32,
-    /// Something was written since. What is restarted, deleted or installed is no attempt of its own at what is wrong.
+    /// Something was written since. Restarting, deleting or installing something is no attempt of its own to fix it.
     edited: bool,
-    /// Only where it came back, or after another one.
+    /// Present once it has come back, or followed another one.
     again: Option<Box<Again>>,
 }
 codec!(struct Trouble { sign, round, thing, progress, edited, again });
@@ -77,7 +78,7 @@ struct Again {
 }
 codec!(struct Again { back, turns });
 
-/// What came back, and what that is worth.
+/// How often errors came back, and the points for it.
 #[derive(Clone, Debug, Default)]
 struct Back {
     points: u32,
@@ -85,7 +86,7 @@ struct Back {
 }
 codec!(struct Back { points, seen });
 
-/// Errors that came one after the other, and those of them that came back.
+/// Errors that came one after another, and those of them that came back.
 #[derive(Clone, Debug, Default)]
 struct Turns {
     known: Recent<TURNS>,
@@ -101,10 +102,10 @@ impl Back {
 }
 
 impl Trouble {
-    /// Takes a step in, and tells whether it ended in an error that came back.
+    /// Records a step; true if it ended in an error that came back and that counts.
     pub(super) fn took(&mut self, step: &Step, call: &Call, result: &ToolResult, beside: Beside, salt: u64) -> bool {
         self.edited |= call.edit != Edit::No && !step.facts.failed;
-        // The same call after a change that another agent has made is no next one of a list.
+        // The same call after another agent's change is a retry, not the next item of a list.
         let retried = beside.changed && step.kin.is_same_call();
         let listed = beside.listed && !retried;
         let output = result.output.as_str();
@@ -116,7 +117,7 @@ impl Trouble {
             }
             return false;
         }
-        // Without a root the first line alone tells: what begins with a figure is a count, and a tag holds one.
+        // Without a root only the first marked line identifies it, unless it begins with a figure, a count, or a tag.
         let tells =
             |line: &&str| root.is_some() || !line.starts_with(|char: char| char == '<' || char.is_ascii_digit());
         let first = step.first_mark(result).filter(tells).map_or(0, frame);
@@ -131,11 +132,11 @@ impl Trouble {
         let edited = core::mem::take(&mut self.edited) || retried;
         let before = core::mem::replace(&mut self.sign, sign);
         let last = core::mem::replace(&mut self.thing, thing);
-        // One thing after the other fails and is mended.
+        // One thing after another fails and is fixed.
         let next = last & MENDED != 0 && thing != 0 && thing != last & !MENDED;
         let progress = progress(output);
         let moved = core::mem::replace(&mut self.progress, progress) != progress && progress != 0;
-        // Of what ran into its limit; a build that breaks tells how far it came.
+        // Progress counts for timeouts only: a build that breaks reports how far it got as well.
         let limited = |line: &str| line.split(' ').any(|word| LIMITED.iter().any(|one| word.eq_ignore_ascii_case(one)));
         let further = moved && before == sign && step.root_line(result).is_some_and(limited);
         if step.fewer || next || further {
@@ -164,7 +165,7 @@ impl Trouble {
         known && counts
     }
 
-    /// The error is met no more.
+    /// Forgets the error and what came back.
     pub(super) fn forget(&mut self) {
         *self = Self { round: self.round, edited: self.edited, ..Self::default() };
     }

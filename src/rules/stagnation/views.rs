@@ -1,5 +1,5 @@
-//! Views that all were seen before, by whatever calls: a page that comes back with another advertisement, files read
-//! again by other tools, one state and the other by turns.
+//! Views that were all seen before, whatever calls show them: a page that comes back with another advertisement, files
+//! read again with other tools, two states in turns.
 
 use super::{Beside, FULL, Found, trouble};
 use crate::codec::codec;
@@ -10,27 +10,28 @@ use crate::state::{Call, Recent, Ring, Step};
 use crate::text::{Asks, Edit, Empty, Words, combine, heading, mark, scrolls};
 use alloc::{boxed::Box, format};
 
-/// Headings that are known, and views of which the words are.
+/// Headings that are kept, and targets.
 const HEADS: usize = 7;
+/// Views whose words are kept.
 const KNOWN: usize = 8;
 /// Bytes from which an answer is a view; shorter ones are acknowledgements, which neither count nor bring news.
 const VIEW: usize = 60;
-/// Bytes up to which an answer is a place in few words.
+/// Bytes up to which an answer is a place described in few words.
 const PLACE: usize = 256;
-/// Bytes from which an answer to a question in words is none of several about other things.
+/// Bytes from which similar answers to questions in words are not about different things.
 const LONG: usize = 200;
-/// Views in a row that are told of.
+/// Known views in a row from which they are reported.
 const ROW: u32 = 3;
-/// A figure in the heading has risen, and has fallen.
+/// Bits of [`Again::moved`]: the sum of the heading's figures has risen, and has fallen.
 const ROSE: u8 = 1;
 const FELL: u8 = 2;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Views {
     heads: Recent<HEADS>,
-    /// Something else was done since the latest view: what comes of that may well look the same.
+    /// Something else was done since the latest view, whose outcome may well look the same.
     fresh: bool,
-    /// Only where a heading came again.
+    /// Present once a heading has come again.
     again: Option<Box<Again>>,
 }
 codec!(struct Views { heads, fresh, again });
@@ -39,9 +40,9 @@ codec!(struct Views { heads, fresh, again });
 #[derive(Clone, Debug, Default)]
 struct Again {
     known: Ring<View>,
-    /// What the latest calls acted upon.
+    /// Targets of the latest calls.
     targets: Recent<HEADS>,
-    /// The sum of the figures in the latest heading, and how it has moved in the row.
+    /// The sum of the figures in the latest heading (`sum`), and how it has moved in the row (`moved`).
     sum: u32,
     moved: u8,
     round: u32,
@@ -54,9 +55,11 @@ codec!(struct Again { known, targets, sum, moved, round, changes, row });
 /// What was shown.
 #[derive(Clone, Debug, Default)]
 struct View {
-    /// A digest of all of its words, and some of them.
+    /// Digest of all of its words.
     all: u32,
+    /// Some of its words.
     words: Words,
+    /// Bytes of the answer.
     length: u32,
 }
 codec!(struct View { all, words, length });
@@ -67,19 +70,19 @@ impl View {
         Self { all, words, length: many(answer.len()) }
     }
 
-    /// Whether another shows the same but for a small part. A list that was added to is longer.
+    /// Whether another view shows the same but for a small part. A list that was added to is longer.
     fn is_like(&self, other: &Self) -> bool {
         self.length.abs_diff(other.length) <= (self.length / 8).max(32) && self.words.nearly(&other.words)
     }
 
-    /// Whether another shows much of the same.
+    /// Whether another view shows much of the same.
     fn is_akin(&self, other: &Self) -> bool {
         self.length.abs_diff(other.length) <= self.length / 4 && self.words.akin(&other.words)
     }
 }
 
 impl Views {
-    /// Takes a step in, and tells whether its view was one more that was seen before.
+    /// Records a step; true if its view was one more that was seen before.
     pub(super) fn took(&mut self, step: &Step, call: &Call, result: &ToolResult, beside: Beside, salt: u64) -> bool {
         if result.output.len() < VIEW {
             self.fresh |= step.is_news && call.edit == Edit::No || scrolls(&call.name);
@@ -87,7 +90,7 @@ impl Views {
         }
         let passes = beside.waits || beside.listed && !call.asks.shows();
         let idle = core::mem::take(&mut self.fresh) || passes;
-        // A place in few words is told by its first line.
+        // A place in few words is identified by its first line.
         let output = result.output.as_str();
         let head = if output.len() <= PLACE { heading(output, 1) } else { step.kin.head };
         if self.heads.met(head) {
@@ -137,21 +140,22 @@ impl Again {
         (self.row, self.moved) = (Streak::default(), 0);
     }
 
-    /// Whether a view is one that was seen in its greater part, and all else in it was seen in others: what a page
-    /// recommends changes.
+    /// Whether the greater part of a view was seen in one view before, and the rest in others: what a page recommends
+    /// changes.
     fn is_mixed(&self, view: &View) -> bool {
         self.known.iter().any(|known| known.is_akin(view))
             && view.words.are_in(self.known.iter().map(|known| &known.words))
     }
 
-    /// Whether a call acts upon something that none did lately.
+    /// Whether a call has a target that none of the latest calls had.
     fn acts_elsewhere(&mut self, call: &Call) -> bool {
         call.target.is_some_and(|target| !self.targets.met(mark(target)))
     }
 
-    /// Takes in a view with a heading that came before; `idle` is one that may look the same without going in circles.
+    /// Records a view whose heading came before; true if it counts as seen again. An `idle` one may look the same
+    /// without going in circles.
     fn took(&mut self, step: &Step, call: &Call, result: &ToolResult, (idle, changes): (bool, u32), salt: u64) -> bool {
-        // Of a page that is drawn anew the numbers of its parts are others.
+        // When a page is redrawn, the numbers of its elements change.
         let renumbered = call.asks.shows() && step.kin.before.is_some();
         let elsewhere = self.acts_elsewhere(call) && !renumbered;
         let round = call.round.map_or(0, mark);
@@ -161,7 +165,7 @@ impl Again {
             return false;
         }
         let mixed = self.is_mixed(&view);
-        // Of a place in few words each says something: a calendar that was turned differs by the name of its month.
+        // In a place of few words each of them matters: the next page of a calendar differs by the month's name only.
         let like = result.output.len() > PLACE || mixed;
         let seen = if like { self.known.take(|known| known.is_like(&view)) } else { None };
         let equal = seen.as_ref().is_some_and(|seen| seen.all == view.all);
@@ -175,7 +179,7 @@ impl Again {
         if self.row.times != 0 && sum != self.sum {
             self.moved |= if self.sum > sum { ROSE } else { FELL };
         }
-        // What another call shows may be about something else: where it only looks like this, it is.
+        // What a different call shows may be about something else, and is if it merely looks similar.
         let asked_alike = match step.kin.before {
             Some(before) => before.call == step.kin.now.call || call.asks.shows(),
             None => {
@@ -183,7 +187,7 @@ impl Again {
                 searches || equal && call.target.is_some()
             }
         };
-        // A tool that only looks: what a shell runs may well say the same after each change.
+        // A call made for its answer: what a shell runs may well say the same after each change.
         let unmoved = || equal && (call.quiet == Empty::Nothing || trouble(step, result, salt) != 0);
         if elsewhere || !asked_alike {
             self.ends();
@@ -196,7 +200,7 @@ impl Again {
         true
     }
 
-    /// What has only risen, or fallen, counts something.
+    /// Points of the row; 0 if the headings' figures have only risen or only fallen, as those of a count do.
     fn points(&self) -> u32 {
         let gets_on = matches!(self.moved, ROSE | FELL);
         if gets_on { 0 } else { self.row.times.saturating_mul(FULL) / ROW }
@@ -241,7 +245,7 @@ mod tests {
 
     fn read(agent: &'static str, lap: usize, chart: usize) -> Step {
         let (path, text) = CHARTS[chart];
-        // Each lap by another hand.
+        // Another tool each lap.
         let (tool, args) = [
             ("read_file", format!(r#"{{"path":"{path}"}}"#)),
             ("bash", format!(r#"{{"command":"cat {path}"}}"#)),
@@ -255,7 +259,7 @@ mod tests {
     fn files_read_again_by_other_tools() {
         let laps = |agent: &'static str| (0..4).flat_map(move |lap| (0..3).map(move |chart| read(agent, lap, chart)));
         play(laps("ann")).expect(RULE, &[(17, Nudge), (19, Observe), (21, Observe), (23, Observe)]);
-        // Beside another's work that gets on.
+        // Alongside another agent's work that makes progress.
         let ships =
             ["tug", "barge", "sloop", "ketch", "cutter", "yawl", "pinnace", "lugger", "smack", "hoy", "dory", "punt"];
         let beside = laps("ann").zip(ships).flat_map(|(own, ship)| {
@@ -268,7 +272,7 @@ mod tests {
         // One lap for each of four agents.
         let agents = ["ann", "bob", "cat", "dan"];
         play((0..4).flat_map(|lap| (0..3).map(move |chart| read(agents[lap], lap, chart)))).expect(RULE, &[]);
-        // Something else comes of something else each lap.
+        // Something new is done in each lap, with an outcome of its own.
         let names = ["tug", "barge", "sloop", "ketch"];
         play((0..4).flat_map(|lap| {
             (0..3).flat_map(move |chart| {
@@ -297,7 +301,7 @@ mod tests {
         let advertisements = ["cabins", "dinners", "towels", "lanterns", "islands", "bridges"];
         let same = advertisements.iter().enumerate().map(|(at, other)| page([3, 7, 2, 9, 4, 6][at], other, 0));
         play(same).strongest(RULE, Nudge);
-        // It gets longer, and what it counts only rises.
+        // A page that gets longer, and one whose count only rises.
         play(advertisements.iter().enumerate().map(|(at, other)| page(at + 1, other, 6 * at))).expect(RULE, &[]);
         play(advertisements.iter().enumerate().map(|(at, other)| page(at + 1, other, 0))).expect(RULE, &[]);
     }

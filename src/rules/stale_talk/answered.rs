@@ -1,6 +1,6 @@
-//! A user who says again what was said before, because it is asked for again.
+//! A user who repeats what was said before because it is asked for again.
 //!
-//! That an answer is not heard shows in the answers, whatever the language and the wording of the questions: the user
+//! That an answer was not heard shows in the answers, whatever the language and the wording of the questions: the user
 //! gives the same figures each time, and nothing else that is new.
 
 use super::values::Values;
@@ -8,30 +8,30 @@ use crate::codec::codec;
 use crate::rules::Cx;
 use crate::rules::streak::Streak;
 
-/// Characters of a value: shorter ones count something.
+/// Fewest characters of a value: shorter figures count something.
 const SHORTEST: usize = 3;
-/// Longer messages, in bytes, tell a story.
+/// Most bytes of a message that gives a value: longer ones tell a story.
 const LONGEST: usize = 120;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Answered {
     values: Values,
-    /// Somebody spoke to the user since the user's latest message, and named nothing that the user gave.
+    /// An agent has spoken since the user's latest message, and named no value that the user gave.
     asked: bool,
     again: Streak,
 }
 codec!(struct Answered { values, asked, again });
 
 impl Answered {
-    /// Somebody speaks to the user: who names what the user gave has heard it.
+    /// An agent speaks to the user: naming a value that the user gave shows that it was heard.
     pub(super) fn asks(&mut self, text: &str, salt: u64) {
         self.asked = !self.values.holds(text, SHORTEST, salt);
     }
 
-    /// The user speaks; much of it may be `fresh`.
+    /// The user speaks; `fresh` if much of the message is new.
     pub(super) fn hears(&mut self, text: &str, fresh: bool, cx: &Cx<'_>) {
         let given = self.values.take(text, SHORTEST, fresh, cx.salt);
-        // Who gives the same once more, and something besides, was asked for both.
+        // A user who repeats the latest value and adds something was asked for both.
         let again = given.last || given.old && !given.new;
         if again && core::mem::take(&mut self.asked) && text.len() <= LONGEST {
             self.again.add(cx.here, cx.onset);
@@ -40,12 +40,12 @@ impl Answered {
         }
     }
 
-    /// Something was done or found.
+    /// Drops the evidence: something was done or found.
     pub(super) fn ends(&mut self) {
         self.again = Streak::default();
     }
 
-    /// How often the user said what was said before.
+    /// How often the user repeated a value.
     pub(super) const fn again(&self) -> &Streak {
         &self.again
     }

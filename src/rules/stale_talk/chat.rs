@@ -1,7 +1,7 @@
 //! Two or three agents that keep answering each other and name nothing: thanks, farewells, one more confirmation.
 //!
-//! No message repeats another, and many hold a word that was not said before. What tells it is that there are ever
-//! fewer of them, and that nobody names anything.
+//! No message repeats another, and many hold a new word. What gives them away is that new words get fewer, and that
+//! nobody names anything.
 
 use crate::codec::codec;
 use crate::rules::Cx;
@@ -9,26 +9,27 @@ use crate::rules::streak::Streak;
 use crate::state::Ring;
 use crate::text::Key;
 
-/// Bytes of a message that may say nothing.
+/// Most bytes of a message that may say nothing.
 pub(super) const LONGEST: usize = 160;
-/// One part in so many of a message has to be new where nothing else tells that it names something.
+/// In text without letter case, a message names something if more than one in so many parts of its weight is new.
 pub(super) const NAMES: u32 = 3;
-/// Who spoke lately: of more than three, each may have its own turn.
+/// Speakers kept: among more than three, each may simply have its turn.
 const SPEAKERS: usize = 3;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Chat {
     speakers: Ring<Key>,
-    /// Weight of the words of these messages, and of those that were not said before.
+    /// Weight of the words of these messages.
     weight: u32,
+    /// Weight of the new ones among them.
     fresh: u32,
     messages: Streak,
 }
 codec!(struct Chat { speakers, weight, fresh, messages });
 
 impl Chat {
-    /// One more message, with the weights of its words and of the new ones among them: whether its speaker answers an
-    /// answer.
+    /// Adds a message, with the weights of its words and of the new ones among them; true if its speaker has spoken
+    /// lately, and so answers an answer.
     pub(super) fn goes_on(&mut self, [weight, fresh]: [u32; 2], cx: &Cx<'_>) -> bool {
         if self.speakers.nth_back(0) == Some(&cx.agent) {
             *self = Self::default();
@@ -39,7 +40,7 @@ impl Chat {
         back
     }
 
-    /// The messages, where most of what they say was said before.
+    /// The messages, if at least half of what they say was said before.
     pub(super) fn idle(&self) -> Option<&Streak> {
         (self.fresh.saturating_mul(2) <= self.weight).then_some(&self.messages)
     }

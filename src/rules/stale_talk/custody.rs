@@ -1,8 +1,8 @@
 //! A piece of work that is handed on and comes back, while all that happens in between is talk.
 //!
-//! Each desk that returns it has another reason, so that neither calls nor words repeat. What repeats is where it is:
-//! it comes to whom had it before, and since then nobody did anything, looked at anything new or told anything new: who
-//! only gives reasons needs no figures.
+//! Each desk that returns it has another reason, so that neither calls nor words repeat. What repeats is where the work
+//! is: it comes back to somebody who had it before, and since then nobody has done anything, looked at anything new or
+//! given new figures, which a mere reason does not need.
 
 use super::values::Values;
 use crate::codec::codec;
@@ -13,24 +13,25 @@ use crate::text::{Key, canonical_json, combine, is_reason, key, progress};
 use alloc::{borrow::Cow, string::String, vec::Vec};
 use serde_json::Value;
 
-/// Desks that are remembered, and calls by which one only looks again at what was looked at.
+/// Latest desks kept, and latest calls, by which a repeated look is recognised.
 const PLACES: usize = 4;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Custody {
     places: Ring<Key>,
     looked: Ring<Key>,
-    /// Figures that reasons held, and how far the latest one told that the work is.
+    /// Figures that reasons have held.
     figures: Values,
+    /// Progress that the latest reason with any has reported.
     progress: u32,
-    /// Handovers that are about what was named before.
+    /// Handovers that do not count yet, since they may be about something that was named.
     spared: u8,
     returns: Streak,
 }
 codec!(struct Custody { places, looked, figures, progress, spared, returns });
 
 impl Custody {
-    /// Whoever has the work gives it to somebody.
+    /// The work is handed to `to`.
     pub(super) fn goes(&mut self, to: Key, sighting: Sighting, onset: Onset) {
         let known = self.places.met(to, PLACES);
         if known && self.spared == 0 {
@@ -39,33 +40,33 @@ impl Custody {
         self.spared = self.spared.saturating_sub(1);
     }
 
-    /// Whether there are figures in a reason that no reason before it had.
+    /// Whether a reason holds figures that no earlier one held.
     pub(super) fn counts(&mut self, reason: &str, salt: u64) -> bool {
         self.figures.take(reason, 1, false, salt).new
     }
 
-    /// Whether it tells that the work is further on than the latest one that told it.
+    /// Whether a reason reports other progress than the latest one that reported any.
     pub(super) fn gets_on(&mut self, reason: &str) -> bool {
         let progress = progress(reason);
         progress != 0 && core::mem::replace(&mut self.progress, progress) != progress
     }
 
-    /// Something has got a name: to and fro, they may talk about it.
+    /// Something was named: the next two handovers may be about it.
     pub(super) const fn names(&mut self) {
         self.spared = 2;
     }
 
-    /// Something was done or found, or there are new figures.
+    /// Drops the evidence: something was done or found, or there are new figures.
     pub(super) fn ends(&mut self) {
         self.returns = Streak::default();
     }
 
-    /// A call came to something: whether it is one that was made before.
+    /// Records a call; true if it was made lately.
     pub(super) fn looks_again(&mut self, call: Key) -> bool {
         self.looked.met(call, PLACES)
     }
 
-    /// How often it went back to where it was before.
+    /// How often the work came back to where it was before.
     pub(super) const fn returns(&self) -> &Streak {
         &self.returns
     }
@@ -75,8 +76,8 @@ impl Custody {
     }
 }
 
-/// To whom a call hands work: the agent that it names, known or not, or else its tool and the short values that it is
-/// given.
+/// Key of where a call hands work: the agent that it names, known or not, or else its tool with the short values that
+/// it is given.
 pub(super) fn place(call: &Payload<'_>, salt: u64) -> Key {
     let short = values(call).filter(|(name, value)| !is_reason(name, value)).filter_map(|(_, value)| value.as_str());
     let mut named = short.map(agent_key);
@@ -90,7 +91,7 @@ pub(super) fn place(call: &Payload<'_>, salt: u64) -> Key {
     }
 }
 
-/// What is said at a handover.
+/// The texts given at a handover.
 pub(super) fn said<'a>(call: &Payload<'a>) -> impl Iterator<Item = Cow<'a, str>> {
     values(call).map(|(_, value)| match value {
         Value::String(text) => Cow::Borrowed(text.as_str()),

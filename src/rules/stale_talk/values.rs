@@ -1,17 +1,17 @@
-//! The figures that somebody gave lately.
+//! The figures that somebody has given lately.
 
 use crate::codec::codec;
 use crate::state::Ring;
 use crate::text::{combine, figures, mark, salted};
 
-/// Values that are remembered.
+/// Values kept.
 const VALUES: usize = 8;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Values(Ring<u32>);
 codec!(struct Values(_));
 
-/// Whether a text gives values that are known, the very one that was given last, and others.
+/// Whether a text gives values that are known (`old`), the one that was given last (`last`), and new ones (`new`).
 pub(super) struct Given {
     pub(super) old: bool,
     pub(super) last: bool,
@@ -19,8 +19,8 @@ pub(super) struct Given {
 }
 
 impl Values {
-    /// What a text gives, of so many characters at least. Where much else in it is `fresh`, what is counted again says
-    /// nothing.
+    /// Records the values that a text gives, of at least `shortest` characters each. If much else in it is `fresh`,
+    /// known shorter numbers say nothing.
     pub(super) fn take(&mut self, text: &str, shortest: usize, fresh: bool, salt: u64) -> Given {
         let mut given = Given { old: false, last: false, new: false };
         let last = self.0.last().copied();
@@ -34,7 +34,7 @@ impl Values {
         given
     }
 
-    /// Whether a text gives one that is known.
+    /// Whether a text gives a known value.
     pub(super) fn holds(&self, text: &str, shortest: usize, salt: u64) -> bool {
         let mut given = values(text, shortest, salt).chain(counted(text, shortest, salt));
         self.0.len() > 0 && given.any(|value| self.0.iter().any(|known| *known == value))
@@ -45,13 +45,13 @@ impl Values {
     }
 }
 
-/// What a text gives, of so many characters at least.
+/// The values that a text gives, of at least `shortest` characters each.
 fn values(text: &str, shortest: usize, salt: u64) -> impl Iterator<Item = u32> {
     let long = figures(text).filter(move |(_, characters)| *characters >= shortest);
     long.take(VALUES).map(move |(figure, _)| mark(combine("value", &[figure.into(), salt])))
 }
 
-/// What it gives by shorter numbers, each with the name beside it: `10 June`, `gate 4`.
+/// The shorter numbers that it gives, each with the name beside it: `10 June`, `gate 4`.
 fn counted(text: &str, shortest: usize, salt: u64) -> impl Iterator<Item = u32> {
     let words = || text.split(|char: char| !char.is_alphanumeric()).filter(|word| !word.is_empty());
     let names = move |word: &&str| word.chars().nth(shortest - 1).is_some() && word.chars().all(char::is_alphabetic);

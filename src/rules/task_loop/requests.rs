@@ -9,58 +9,59 @@ use alloc::{format, vec::Vec};
 
 /// Requests kept at once over all tasks of a run.
 const REQUESTS: usize = 24;
-/// Bytes of embeddings kept at once: 8 of 1,536 numbers. A request whose numbers had to go is compared by its words.
+/// Bytes of embeddings kept at once: 8 of 1,536 numbers. A request whose embedding was dropped is compared by its
+/// words.
 const EMBEDDED: usize = 12 * 1024;
 /// Most agents of a ring.
 const RING: usize = 8;
-/// Earlier events kept of a request that was made again.
+/// Earlier occurrences kept of a request that was made again.
 const SEEN: usize = 3;
 
 /// The latest requests, oldest first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Chain {
     asked: Ring<Asked>,
-    /// Requests that had to make room.
+    /// Requests dropped at their cap since this was last read.
     lost: u64,
 }
 codec!(struct Chain { asked, lost });
 
 #[derive(Clone, Debug)]
 struct Asked {
-    /// The task whose counter counts.
+    /// The task whose counter is used.
     root: Key,
     from: Key,
     to: Key,
     request: Request,
     embedding: Option<Embedding>,
-    /// Measured steps forward of the task before it.
+    /// How often progress of the task had been measured before it.
     marks: u64,
     part: Part,
-    /// The first of its kind, not counted yet.
+    /// No request like it was made before, and it is not counted yet.
     first: bool,
     sighting: Sighting,
-    /// The same request made before.
+    /// Earlier occurrences of the same request.
     earlier: Ring<Sighting>,
     onset: Onset,
 }
 codec!(struct Asked { root, from, to, request, embedding, marks, part, first, sighting, earlier, onset });
 
-/// What a request is to a ring.
+/// A request's part in a ring.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Part {
     None,
     /// One of its steps.
     Link,
-    /// The step that brings the request back to where it began: once a lap. With the number of agents.
+    /// The step that closes the ring, once a lap; with the number of agents.
     Close(u8),
 }
 codec!(enum Part { None: 0, Link: 1, Close(first): 2 });
 
 /// A request that was made before.
 pub(super) enum Again {
-    /// With a measured step forward between.
+    /// With measured progress in between.
     Progress,
-    /// Nothing came of it.
+    /// Without any progress.
     Loop {
         /// Agents of the ring; 0 for a pair.
         ring: usize,
@@ -80,7 +81,7 @@ impl Asked {
     }
 }
 
-/// Refuses an embedding of another length than the same pair of agents used before for this task.
+/// Rejects an embedding whose length differs from what the same pair of agents used before for this task.
 ///
 /// # Errors
 /// `invalid-event` at `embedding`.
@@ -102,7 +103,7 @@ pub(crate) fn mismatch(states: &States, context: &Context, asking: &Collaboratio
 }
 
 impl Chain {
-    /// Takes a request in; `None` where it is a new one.
+    /// Records a request; `None` if it is new, or a step within a ring that was found already.
     pub(super) fn take(&mut self, asking: &Collaboration, root: Key, marks: u64, cx: &Cx<'_>) -> Option<Again> {
         let request = Request::of(&asking.request, cx.salt);
         let mut asked = Asked {
@@ -148,7 +149,8 @@ impl Chain {
         again
     }
 
-    /// Walks back from who asks now, along requests that are alike, to who is asked now.
+    /// The ring that a request closes, if any: walks back from the asking agent, along similar requests, to the agent
+    /// that is asked.
     fn ring(&mut self, asked: &mut Asked, threshold: u32) -> Option<Again> {
         let mut path: Vec<usize> = Vec::new();
         let mut agents = alloc::vec![asked.to, asked.from];
@@ -205,7 +207,7 @@ impl Chain {
         self.asked.retain(|asked| asked.root != root);
     }
 
-    /// Bytes it takes at most.
+    /// Upper bound of its encoded size in bytes.
     pub(super) fn weight(&self) -> usize {
         let asked = |asked: &Asked| {
             let embedded = asked.embedding.as_ref().map_or(0, |embedding| embedding.bytes() + 4);

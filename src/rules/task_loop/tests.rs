@@ -27,7 +27,7 @@ fn what_it_recommends_goes_up() {
         Script::new(alone).play("+t:1 +f:a +t:3 +f:b +t:5 +f:c +t:8 +f:d +t:9 +f:e").recommended(),
         [Continue, Continue, Continue, Continue, Continue, Rollback, Continue, Rollback, Continue, Rollback]
     );
-    // Where the mode is to watch only, nothing is recommended.
+    // In shadow mode, nothing is recommended.
     let shadow = Script::new(r#"{"mode":"shadow"}"#).play("+f:a +f:a +f:a").recommended();
     assert_eq!(shadow, [Continue; 3]);
 }
@@ -52,7 +52,7 @@ fn more_and_more_failing_tests() {
     Script::new("{}").play("+t:1 +f:a +t:3 +f:b +t:5 +f:c +t:8 +f:d +t:9 +f:e").last(RULE, Gate);
     Script::new("{}").play("+t:1 +f:a +t:3 +f:b +t:3 +f:c").expect(RULE, &[]);
     Script::new("{}").play("+t:5 +f:a +t:3 +f:b +t:1 +f:c").expect(RULE, &[]);
-    // No failure, no loop: whoever writes tests first has more of them fail.
+    // No failure, no loop: writing tests first makes more of them fail.
     Script::new("{}").play("+t:1 +t:2 +t:3 +t:4").expect(RULE, &[]);
 }
 
@@ -79,9 +79,9 @@ fn subtasks_share_the_counter_of_their_task() {
     Script::new("{}")
         .play("+f:a +f:a +s:one +f:b +f:b +s:two +f:c +f:c")
         .expect(RULE, &[(1, Observe), (3, Nudge), (5, Gate)]);
-    // What failed before the task was split.
+    // It failed before the task was split.
     Script::new("{}").play("+f:a +s:one +f:a").expect(RULE, &[(1, Observe)]);
-    // What fails alike in two parts that know nothing of each other.
+    // Equal failures of two parts that know nothing of each other.
     Script::new("{}").play("+s:one +f:a +s:two +f:a").expect(RULE, &[]);
 }
 
@@ -93,7 +93,7 @@ fn requests_between_two() {
     Script::new("{}")
         .play("+c:a>b:review_auth +c:a>b:review_payment +c:a>c:review_auth +c:b>a:review_auth")
         .expect(RULE, &[]);
-    // A measured step forward between.
+    // Measured progress in between.
     Script::new("{}").play("+c:a>b:review_auth +m +c:a>b:review_auth").expect(RULE, &[]);
     Script::new(r#"{"collaboration":{"enabled":false}}"#).play("+c:a>b:x +c:a>b:x").expect(RULE, &[]);
 }

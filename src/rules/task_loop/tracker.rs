@@ -1,4 +1,4 @@
-//! What is kept of one task: its latest failures, what its tests said, what a judge was asked.
+//! What is kept of one task: its latest failures, its test figures, what a judge was asked.
 
 use crate::codec::codec;
 use crate::model::{Evaluation, EvaluationVerdict, Event, Marker, Progress, Tests};
@@ -7,9 +7,9 @@ use crate::state::{KEY_BYTES, Onset, Ring, Sighting};
 use crate::text::{FAILURE_SIGNATURE, FailureFacts, Key, printable};
 use alloc::{format, string::String, string::ToString, vec::Vec};
 
-/// Characters of a task's name kept for records.
+/// Characters of a task's or an agent's name kept for records.
 pub(super) const NAME: usize = 128;
-/// Bytes of a name, or of what was last said.
+/// Most bytes of a name or a reason.
 const TEXT: usize = 2048;
 /// Readings of failing tests kept: as many as must rise.
 const READINGS: usize = 3;
@@ -22,18 +22,18 @@ pub(super) struct Counter {
     pub(super) task: Key,
     pub(super) name: Option<String>,
     pub(super) count: u32,
-    /// A loop was counted, be it that the judge thought better of it.
+    /// A loop was counted, even if the judge has taken it back.
     pub(super) looped: bool,
     /// The first event of the first loop counted.
     pub(super) onset: Option<Onset>,
-    /// When a human was first asked.
+    /// Set once a human was asked: the event time of that, if it carried one.
     pub(super) gated: Option<Option<i64>>,
     pub(super) reason: Reason,
     pub(super) at: Option<i64>,
 }
 codec!(struct Counter { task, name, count, looped, onset, gated, reason, at } raw);
 
-/// What was last said about the task.
+/// The latest reason for counting or not counting a failure.
 #[derive(Clone, Debug)]
 pub(super) enum Reason {
     Nothing,
@@ -47,7 +47,7 @@ pub(super) enum Reason {
 codec!(enum Reason { Nothing: 0, Tests: 1, Markers: 2, Asked: 3, Progress: 4, External: 5, Said(first): 6 });
 
 impl Reason {
-    /// The document's words where it has some.
+    /// The reason, in the document's words where it has any.
     pub(super) fn text(&self) -> Option<String> {
         let text = match self {
             Self::Nothing => return None,
@@ -88,15 +88,15 @@ pub(super) struct Tracker {
     pub(super) failures: Ring<Past>,
     /// Latest numbers of failing tests.
     failing: Ring<u32>,
-    /// The latest number is one that no regression was counted for.
+    /// A number has come since a regression was last counted.
     risen: bool,
     reading: Option<Reading>,
     checklist: u32,
     since: Since,
-    /// Measured steps forward so far.
+    /// How often progress was measured so far.
     pub(super) marks: u64,
     pub(super) asked: Option<Asked>,
-    /// The agent of the latest failure, as far as there is room.
+    /// Agent of the latest failure, at most [`NAME`] characters.
     pub(super) failed: Option<String>,
     pub(super) at: Option<i64>,
 }
@@ -108,7 +108,7 @@ pub(super) struct Past {
     pub(super) message: Key,
     pub(super) context: Key,
     pub(super) signature: String,
-    /// It is part of the count.
+    /// It has been added to the counter.
     pub(super) counted: bool,
     /// It was reported as a loop.
     pub(super) found: bool,
@@ -130,7 +130,7 @@ pub(crate) struct Reading {
 codec!(struct Reading { failing, total, coverage });
 
 impl Reading {
-    /// What a host says of its tests; `None` where that tells nothing.
+    /// The figures of a host's test report; `None` if it holds neither failing tests nor coverage.
     pub(crate) fn of(tests: &Tests) -> Option<Self> {
         let named = tests.failing_ids.as_ref().and_then(|ids| u32::try_from(ids.len()).ok());
         let failing = tests.failing.or(named);
@@ -138,14 +138,15 @@ impl Reading {
         (failing.is_some() || coverage.is_some()).then_some(Self { failing, total: tests.total, coverage })
     }
 
-    /// What the text of a failure says of tests.
+    /// The test figures in the text of a failure; `None` if there are none.
     pub(crate) fn told(facts: &FailureFacts) -> Option<Self> {
         let total = facts.failing.zip(facts.passing).map(|(failing, passing)| failing.saturating_add(passing));
         let reading = Self { failing: facts.failing, total, coverage: facts.coverage };
         (reading.failing.is_some() || reading.coverage.is_some()).then_some(reading)
     }
 
-    /// Whether it is better than an earlier one: fewer failing, or a smaller part of them all, or more covered.
+    /// Whether it is better than an earlier one: fewer failing (a smaller share, if both totals are known), or higher
+    /// coverage.
     pub(crate) fn is_better(&self, last: &Self) -> bool {
         let covered = matches!((last.coverage, self.coverage), (Some(last), Some(now)) if now > last);
         let fewer = match (last.failing, self.failing) {
@@ -160,7 +161,7 @@ impl Reading {
         covered || fewer
     }
 
-    /// The two together: what the later one leaves out stands as it was.
+    /// Both together: what the later one leaves out is taken from the earlier one.
     pub(crate) fn after(self, last: &Self) -> Self {
         Self {
             failing: self.failing.or(last.failing),
@@ -177,7 +178,7 @@ struct Since {
     compared: bool,
     improved: bool,
     marked: bool,
-    /// The number of failing tests was told by the host, so the failure's text need not be read for it.
+    /// The host has reported the number of failing tests, so the failure's text need not be read for it.
     told: bool,
 }
 codec!(struct Since { compared, improved, marked, told });
@@ -193,14 +194,14 @@ codec!(struct Asked { answer });
 pub(crate) struct Answer {
     pub(crate) verdict: EvaluationVerdict,
     pub(crate) confidence: u16,
-    /// What it added to the counter, should it be replaced.
+    /// What it added to the counter, to be withdrawn if it is replaced.
     pub(crate) added: u32,
 }
 codec!(struct Answer { verdict, confidence, added });
 
 impl Asked {
-    /// Whether an answer counts, and then the one it replaces: the first answer does, the same again does not, and one
-    /// that contradicts has to be surer.
+    /// `None` if an answer does not count, otherwise the answer that it replaces, if any. The first answer counts, the
+    /// same verdict again does not, and a contradicting one has to be more confident.
     pub(crate) fn takes(&self, evaluation: &Evaluation) -> Option<Option<Answer>> {
         match self.answer {
             Some(answer) if answer.verdict == evaluation.verdict || sure(evaluation) <= answer.confidence => None,
@@ -214,14 +215,14 @@ impl Asked {
     }
 }
 
-/// What a judge is taken to be sure of who does not say, per mille.
+/// Confidence, in per mille, of a judge who gives none.
 const UNSAID: u16 = 500;
 
 fn sure(evaluation: &Evaluation) -> u16 {
     evaluation.confidence.unwrap_or(UNSAID)
 }
 
-/// Whether a judge says that the work does not get on by the agent's own doing.
+/// Whether a verdict counts against the agent: no progress, for no external reason.
 pub(crate) fn against(verdict: EvaluationVerdict) -> bool {
     matches!(verdict, EvaluationVerdict::Stalled | EvaluationVerdict::Regressing)
 }
@@ -229,7 +230,7 @@ pub(crate) fn against(verdict: EvaluationVerdict) -> bool {
 /// What every question ends with.
 pub(crate) const WHICH: &str = "Is the work progressing, stalled, regressing, or held up by something external?";
 
-/// What the figures say of a failure that was not seen before.
+/// What the figures say about a failure that was not seen before.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Judged {
     Loop,
@@ -278,12 +279,12 @@ impl Tracker {
         }
     }
 
-    /// Forgets everything but where the task belongs.
+    /// Forgets everything but the task's parent and when it was last used.
     pub(super) fn start_over(&mut self) {
         *self = Self { parent: self.parent, at: self.at, ..Self::new(self.task) };
     }
 
-    /// Takes the figures of a `progress` event in.
+    /// Records the figures of a `progress` event.
     pub(super) fn progress(&mut self, progress: &Progress) {
         let mut forward = false;
         if let Some(reading) = progress.tests.as_ref().and_then(Reading::of) {
@@ -299,7 +300,7 @@ impl Tracker {
         }
     }
 
-    /// Takes a reading in; true where it is better than the last one.
+    /// Records a reading; true if it is better than the last one.
     fn read(&mut self, reading: Reading) -> bool {
         let better = self.reading.is_some_and(|last| reading.is_better(&last));
         self.since.compared |= self.reading.is_some();
@@ -312,7 +313,7 @@ impl Tracker {
         better
     }
 
-    /// What the figures say of a failure whose message is new, in the document's order.
+    /// What the figures say about a failure whose message is new, in the document's order.
     pub(super) fn told(&mut self, facts: &FailureFacts) -> Judged {
         if let Some(reading) = Reading::told(facts).filter(|_| !self.since.told) {
             self.read(reading);
@@ -326,7 +327,7 @@ impl Tracker {
         } else if self.since.improved {
             Judged::Tests
         } else if self.since.marked && !self.since.compared {
-            // Where tests were compared and did not improve, markers do not make up for it.
+            // Markers do not make up for tests that were compared and did not improve.
             Judged::Markers
         } else {
             Judged::Unclear
@@ -337,7 +338,7 @@ impl Tracker {
         judged
     }
 
-    /// Remembers a failure and begins anew.
+    /// Records a failure and resets what is tracked since the last one.
     pub(super) fn took(
         &mut self,
         facts: &FailureFacts,
@@ -368,7 +369,7 @@ impl Tracker {
         self.failing.iter().map(ToString::to_string).collect::<Vec<_>>().join(" → ")
     }
 
-    /// What a judge is asked: figures and classes, no text of a failure.
+    /// The question to a judge: figures, signatures and classes, but no failure's text.
     pub(super) fn question(&self, event: &Event, facts: &FailureFacts) -> String {
         let task = event
             .context
