@@ -50,7 +50,8 @@ fn events(lap: &Lap) -> Vec<Event> {
 
 /// Runs laps until none are left, the tests pass or a verdict stops the loop.
 ///
-/// # Errors A trap or a rejected input.
+/// # Errors
+/// A trap or a rejected input.
 pub(crate) fn run(component: &Component, laps: &[Lap]) -> Result<Outcome> {
     let mut sandbox = component.sandbox(CONFIG, Limits::default())??;
     let run = Scope::default();

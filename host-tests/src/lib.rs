@@ -42,14 +42,16 @@ pub struct Component {
 impl Component {
     /// Compiles the component in the file at `path`, metered by fuel.
     ///
-    /// # Errors The file cannot be read, is not a component, imports something or does not export the interface.
+    /// # Errors
+    /// The file cannot be read, is not a component, imports something or does not export the interface.
     pub fn load(path: &Path) -> Result<Self> {
         Self::metered(path, Metering::Fuel)
     }
 
     /// [`Self::load`] with a choice of metering.
     ///
-    /// # Errors As for [`Self::load`].
+    /// # Errors
+    /// As for [`Self::load`].
     pub fn metered(path: &Path, metering: Metering) -> Result<Self> {
         let mut config = Config::new();
         config.consume_fuel(metering == Metering::Fuel).epoch_interruption(metering == Metering::Epochs);
@@ -67,7 +69,8 @@ impl Component {
 
     /// A new instance with a detector for `config`, JSON text of the configuration schema.
     ///
-    /// # Errors Outer: not enough memory or fuel. Inner: `invalid-json`, `invalid-config`.
+    /// # Errors
+    /// Outer: not enough memory or fuel. Inner: `invalid-json`, `invalid-config`.
     pub fn sandbox(&self, config: &str, limits: Limits) -> Answer<Sandbox> {
         let mut store = Store::new(&self.engine, Meter { limit: limits.memory_bytes, memory_bytes: 0 });
         store.limiter(|meter| meter);
@@ -166,7 +169,8 @@ impl Sandbox {
 
     /// [`Self::record`] for an event that the model cannot represent, such as one whose arguments are not JSON.
     ///
-    /// # Errors Inner: `invalid-event`.
+    /// # Errors
+    /// Inner: `invalid-event`.
     pub fn record_typed(&mut self, event: &wit::Event) -> Answer<Verdict> {
         let (detector, store, handle) = self.call()?;
         Ok(detector.call_record(store, handle, event)?.map(Verdict::from).map_err(Error::from))
@@ -174,7 +178,8 @@ impl Sandbox {
 
     /// The status of a scope, as JSON text.
     ///
-    /// # Errors A trap.
+    /// # Errors
+    /// A trap.
     pub fn status(&mut self, scope: &Scope) -> Result<String> {
         let (detector, store, handle) = self.call()?;
         detector.call_status(store, handle, &scope.into())
@@ -182,7 +187,8 @@ impl Sandbox {
 
     /// Starts a scope over; returns the records, each as JSON text.
     ///
-    /// # Errors A trap.
+    /// # Errors
+    /// A trap.
     pub fn reset(&mut self, scope: &Scope, reason: ResetReason) -> Result<Vec<String>> {
         let (detector, store, handle) = self.call()?;
         detector.call_reset(store, handle, &scope.into(), reason.into())
@@ -190,7 +196,8 @@ impl Sandbox {
 
     /// Takes a human's decision, JSON text of the decision schema; returns the records, each as JSON text.
     ///
-    /// # Errors Inner: `invalid-json`, `invalid-argument`.
+    /// # Errors
+    /// Inner: `invalid-json`, `invalid-argument`.
     pub fn acknowledge(&mut self, scope: &Scope, decision: &str) -> Answer<Vec<String>> {
         let (detector, store, handle) = self.call()?;
         Ok(detector.call_acknowledge(store, handle, &scope.into(), decision)?.map_err(Error::from))
@@ -198,7 +205,8 @@ impl Sandbox {
 
     /// Declares a run's workflow, JSON text of the graph schema.
     ///
-    /// # Errors Inner: `invalid-json`, `invalid-argument`.
+    /// # Errors
+    /// Inner: `invalid-json`, `invalid-argument`.
     pub fn declare_graph(&mut self, scope: &Scope, graph: &str) -> Answer<()> {
         let (detector, store, handle) = self.call()?;
         Ok(detector.call_declare_graph(store, handle, &scope.into(), graph)?.map_err(Error::from))
@@ -215,7 +223,8 @@ impl Sandbox {
 
     /// Replaces this sandbox's detector by one restored from a snapshot.
     ///
-    /// # Errors Inner: `invalid-snapshot`, `snapshot-version`; the detector is unchanged then.
+    /// # Errors
+    /// Inner: `invalid-snapshot`, `snapshot-version`; the detector is unchanged then.
     pub fn restore(&mut self, bytes: &[u8]) -> Answer<()> {
         let (detector, store, _) = self.call()?;
         let restored = detector.call_restore(store, bytes)?;
@@ -224,7 +233,8 @@ impl Sandbox {
 
     /// Replaces this sandbox's detector by a new one.
     ///
-    /// # Errors Inner: `invalid-json`, `invalid-config`; the detector is unchanged then.
+    /// # Errors
+    /// Inner: `invalid-json`, `invalid-config`; the detector is unchanged then.
     pub fn reopen(&mut self, config: &str) -> Answer<()> {
         let (detector, store, _) = self.call()?;
         let made = detector.call_constructor(store, config)?;
@@ -284,7 +294,8 @@ impl Sandbox {
 
 /// Path of the component: `LOOPWARDEN_COMPONENT`, or else below the target directory of the running program.
 ///
-/// # Errors There is no such file.
+/// # Errors
+/// There is no such file.
 pub fn component_path() -> Result<PathBuf> {
     let path = std::env::var_os("LOOPWARDEN_COMPONENT").map_or_else(built_component, |path| Ok(PathBuf::from(path)))?;
     if path.is_file() {

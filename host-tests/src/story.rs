@@ -41,7 +41,8 @@ impl<W: Write> Story<W> {
 
     /// Takes a recorded event and its verdict, and shows what there is to show.
     ///
-    /// # Errors `out` cannot be written.
+    /// # Errors
+    /// `out` cannot be written.
     pub fn tell(&mut self, event: &Event, verdict: &Verdict) -> io::Result<()> {
         let (who, what) = summary(event);
         let line = clip(&format!("{who:<17} {what}"), WIDTH - 7);
@@ -70,7 +71,8 @@ impl<W: Write> Story<W> {
 
     /// Shows how a run ended, by its Markdown report; `None` means that no loop was found.
     ///
-    /// # Errors `out` cannot be written.
+    /// # Errors
+    /// `out` cannot be written.
     pub fn end(&mut self, report: Option<&str>) -> io::Result<()> {
         let Some(report) = report else {
             writeln!(self.out, "No loop found; events: {}.", self.recorded.len())?;

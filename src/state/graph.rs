@@ -77,8 +77,9 @@ fn edge_key(id: Option<&str>, from: Key, to: Key) -> Key {
 impl Graph {
     /// A graph as declared by the host. `code` is the class of errors; `path` is put before the field they name.
     ///
-    /// # Errors If an id is empty, too long or given twice, if an edge ends at an unknown node, or if there are too
-    /// many of anything.
+    /// # Errors
+    /// If an id is empty, too long or given twice, if an edge ends at an unknown node, or if there are too many of
+    /// anything.
     pub(crate) fn declare(graph: &model::Graph, code: ErrorCode, path: &str) -> Result<Self, Error> {
         let fail = |field: String, message: String| Error::new(code, message).at(format!("{path}{field}"));
         let id_fits = |id: &str| (1..=ID).contains(&id.len());

@@ -130,14 +130,16 @@ pub fn read(text: &str, format: Option<Format>) -> Transcript {
 
 /// [`read`] as JSON text: `{"format", "events": […], "lines": […], "errors": [{"line", "error"}]}`.
 ///
-/// # Errors `invalid-argument` at `format` if no format has this name.
+/// # Errors
+/// `invalid-argument` at `format` if no format has this name.
 pub fn read_json(text: &str, format: Option<&str>) -> Result<String, Error> {
     Ok(crate::json::to_string(&read(text, named(format)?)))
 }
 
 /// The format with this name, if one is given.
 ///
-/// # Errors `invalid-argument` at `format` if no format has this name.
+/// # Errors
+/// `invalid-argument` at `format` if no format has this name.
 pub fn named(format: Option<&str>) -> Result<Option<Format>, Error> {
     format.map(|name| Format::named(name).ok_or(name)).transpose().map_err(|name| {
         let names = Format::ALL.map(|format| format!("`{}`", format.name())).join(", ");

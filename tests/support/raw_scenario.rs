@@ -44,7 +44,8 @@ pub(crate) struct RawScenario {
 
 /// Reads a scenario file: one JSON object per line, blank lines ignored.
 ///
-/// # Errors The number of the first line that is not a scenario, and what is wrong with it.
+/// # Errors
+/// The number of the first line that is not a scenario, and what is wrong with it.
 #[allow(dead_code, reason = "each program that includes this file reads whole files or lines")]
 pub(crate) fn raw_scenarios(file: &str) -> Result<Vec<RawScenario>, String> {
     let lines = file.lines().enumerate().filter(|(_, text)| !text.trim().is_empty());

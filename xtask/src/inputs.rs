@@ -21,7 +21,8 @@ impl Record {
     /// Reads a step's inputs: files and folders of the checkout, or `@component` and `@expected` for those artefacts.
     /// `None` for a step without inputs.
     ///
-    /// # Errors An input is missing or cannot be read.
+    /// # Errors
+    /// An input is missing or cannot be read.
     pub(crate) fn of(workspace: &Workspace, step: &str, reads: &[&str]) -> Result<Option<Self>> {
         if reads.is_empty() {
             return Ok(None);

@@ -60,7 +60,8 @@ pub(crate) enum Fate {
 
 /// The named steps and everything they need, in the order of `all`.
 ///
-/// # Errors A name that is not in `all`.
+/// # Errors
+/// A name that is not in `all`.
 pub(crate) fn plan<'a>(all: &'a [Step], names: &[&str]) -> Result<Vec<&'a Step>> {
     let mut wanted: Vec<&str> = Vec::new();
     let mut open: Vec<&str> = names.to_vec();
@@ -79,7 +80,8 @@ pub(crate) fn plan<'a>(all: &'a [Step], names: &[&str]) -> Result<Vec<&'a Step>>
 
 /// Runs steps in order, up to the first that fails.
 ///
-/// # Errors A step failed; its output has been printed.
+/// # Errors
+/// A step failed; its output has been printed.
 pub(crate) fn run(workspace: &Workspace, steps: &[&Step]) -> Result<()> {
     for (index, step) in steps.iter().enumerate() {
         let usually = if step.usually.is_empty() { String::new() } else { format!(" (usually {})", step.usually) };
@@ -251,7 +253,8 @@ impl Line {
 
     /// Runs a command and returns everything it printed.
     ///
-    /// # Errors It cannot be started, or it failed; its output has been printed then.
+    /// # Errors
+    /// It cannot be started, or it failed; its output has been printed then.
     pub(crate) fn run(&mut self, command: &mut Command) -> Result<String> {
         let (status, output) = self.try_run(command)?;
         if !status.success() {
@@ -263,7 +266,8 @@ impl Line {
 
     /// Runs cargo to compile something.
     ///
-    /// # Errors It cannot be started, it failed, or it emitted warnings.
+    /// # Errors
+    /// It cannot be started, it failed, or it emitted warnings.
     pub(crate) fn compile(&mut self, command: &mut Command) -> Result<()> {
         let output = self.run(command)?;
         if has_warnings(&output) {
@@ -275,7 +279,8 @@ impl Line {
 
     /// Runs a command that may fail. Only the progress is shown.
     ///
-    /// # Errors It cannot be started.
+    /// # Errors
+    /// It cannot be started.
     pub(crate) fn try_run(&mut self, command: &mut Command) -> Result<(ExitStatus, String)> {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().with_context(|| format!("cannot run `{}`", shown(command)))?;

@@ -46,8 +46,8 @@ const NODE_MODULES_BYTES: u64 = 250 << 20;
 
 /// Installs the npm package's locked development dependencies, if they are not up to date.
 ///
-/// # Errors What was installed is larger than [`NODE_MODULES_BYTES`], which everybody who clones the repository has to
-/// wait for.
+/// # Errors
+/// What was installed is larger than [`NODE_MODULES_BYTES`], which everybody who clones the repository has to wait for.
 pub(crate) fn node_modules(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
     if npm_ci(&workspace.js(), workspace, line)? == Installed::Now {
         let bytes = size(&workspace.js().join("node_modules"))?;

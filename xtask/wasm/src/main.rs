@@ -69,7 +69,8 @@ fn component(module: &Path, out: &Path) -> Result<()> {
 
 /// The names a component imports.
 ///
-/// # Errors The bytes are not a valid component.
+/// # Errors
+/// The bytes are not a valid component.
 fn imports(component: &[u8]) -> Result<Vec<String>> {
     Validator::new_with_features(WasmFeatures::default()).validate_all(component).context("not a valid component")?;
     let mut names = Vec::new();
