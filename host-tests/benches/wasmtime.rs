@@ -1,5 +1,6 @@
-//! The component in wasmtime with every rule as it is by default, metered by fuel as in the embedding example; pairs also by
-//! epochs. One JSON object a line; `cargo xtask bench` makes a table of it. An argument measures only the rows whose name holds it.
+//! Benchmarks of the component in wasmtime with the default rules, metered by fuel as in the embedding example; pairs
+//! also by epochs. Prints one JSON object per line, from which `cargo xtask bench` makes a table. An argument selects
+//! the rows whose names contain it.
 
 #[path = "../../benches/support/workload.rs"]
 mod workload;
@@ -53,7 +54,7 @@ fn pairs(door: &str, component: &Component, kind: Kind, label: &str, output: usi
     Ok(())
 }
 
-/// What an event costs must not depend on how many there were.
+/// The cost of an event must not depend on how many came before.
 fn long_runs(component: &Component) -> Result<()> {
     let mut sandbox = sandbox(component)?;
     let mut kinds = typed(&healthy(Kind::Prose, 0, 400, 1024));
@@ -71,7 +72,7 @@ fn long_runs(component: &Component) -> Result<()> {
         measure(&name, 400, next, |events| feed(&mut sandbox, events));
     }
     let snapshot = sandbox.snapshot()?;
-    // An instance is part of it: that is what a host pays for a detector of its own.
+    // Includes an instance, as a host pays for it with each detector.
     measure(
         "wasmtime: construction",
         50,

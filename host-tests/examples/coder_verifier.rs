@@ -1,5 +1,5 @@
-//! A coder and a verifier who hand work to each other, watched by Loopwarden in wasmtime until the tests pass, a budget is
-//! spent or the loop stalls.
+//! A coder and a verifier hand work to each other, watched by Loopwarden in wasmtime until the tests pass, a budget is
+//! exhausted or the loop stalls.
 //!
 //! `cargo run -p loopwarden-host-tests --example coder_verifier -- COMPONENT`
 
@@ -12,7 +12,7 @@ const CONFIG: &str = r#"{"onStall":"switch-to-interactive","budgets":{"maxCycleI
 const WORKFLOW: &str = r#"{"nodes":[{"id":"coder","driver":true},"verifier"],
     "edges":[{"from":"coder","to":"verifier"},{"from":"verifier","to":"coder"}]}"#;
 
-/// What stands for your agents: the coder's patch of one lap, and the tests that the verifier saw fail.
+/// Stands in for your agents: the coder's patch in one lap, and the tests that then fail.
 pub(crate) struct Lap {
     /// The patch.
     pub(crate) patch: String,
@@ -20,16 +20,16 @@ pub(crate) struct Lap {
     pub(crate) failing: Vec<String>,
 }
 
-/// How a run went.
+/// The outcome of a run.
 #[derive(Debug)]
 pub(crate) struct Outcome {
-    /// Badge and trend after every lap, as a user interface shows them.
+    /// Badge and trend after each lap, as a user interface shows them.
     pub(crate) shown: Vec<String>,
     /// The verdict that stopped the loop, and the `loop.halted` record to log.
     pub(crate) halted: Option<(Verdict, Option<Record>)>,
 }
 
-/// What the host tells of a lap, in the order in which it happens.
+/// The host's events for one lap, in order.
 fn events(lap: &Lap) -> Vec<Event> {
     let turn =
         |node: &str, said: String| Body::Turn(Turn { node: node.into(), final_message: Some(said), ..Turn::default() });
@@ -48,10 +48,10 @@ fn events(lap: &Lap) -> Vec<Event> {
     bodies.into_iter().map(|body| Event { body, context: Context::default() }).collect()
 }
 
-/// Runs laps until they end, the tests pass or the verdict says stop.
+/// Runs laps until none are left, the tests pass or a verdict stops the loop.
 ///
 /// # Errors
-/// A trap, or an input that is refused.
+/// A trap or a rejected input.
 pub(crate) fn run(component: &Component, laps: &[Lap]) -> Result<Outcome> {
     let mut sandbox = component.sandbox(CONFIG, Limits::default())??;
     let run = Scope::default();
@@ -76,7 +76,7 @@ pub(crate) fn run(component: &Component, laps: &[Lap]) -> Result<Outcome> {
     Ok(Outcome { shown, halted: None })
 }
 
-/// Laps that leave so many tests failing, each with a patch of its own.
+/// Laps that leave these numbers of tests failing, each with a patch of its own.
 pub(crate) fn laps_to(counts: &[usize]) -> Vec<Lap> {
     let failing = |count: usize| (0..count).map(|test| format!("test {test}")).collect();
     let laps = counts.iter().enumerate();

@@ -1,5 +1,5 @@
-//! What the component in wasmtime comes to that is told the events on standard input: the digests that `cargo xtask prove`
-//! compares with those of the native library, and on standard error what it took.
+//! Feeds the events on standard input to the component in wasmtime. Writes the digests that `cargo xtask prove`
+//! compares with the native library's, and time and memory to standard error.
 //!
 //! `cargo run -p loopwarden-host-tests --example prove -- COMPONENT < events.jsonl`
 

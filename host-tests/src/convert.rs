@@ -1,13 +1,14 @@
-//! Model to WIT for what goes in, WIT to model for what comes back: the host's half of the component's conversions.
+//! Conversions from the model to WIT for inputs and from WIT to the model for outputs: the host's half of those in the
+//! component.
 //!
-//! Matches are exhaustive here too, on the other side: a case that the model gains and the interface lacks does not
+//! Matches are exhaustive here too, in the other direction: a case that the model has and the interface lacks fails to
 //! compile.
 
 use crate::wit;
 use loopwarden::model;
 use std::sync::Arc;
 
-/// Free-form JSON travels as text.
+/// Free-form JSON is passed as text.
 fn text(value: &serde_json::Value) -> String {
     value.to_string()
 }
@@ -71,7 +72,7 @@ impl From<wit::DetectorError> for model::Error {
 
 // -------------------------------------------------------------------------------------------------------- records
 
-/// Records whose fields have the same names on both sides: a field is as it was, or what is made of it.
+/// Records with the same field names on both sides; a field is moved or converted by an expression.
 macro_rules! records {
     ($(&$from:ident::$name:ident => $to:ident { $($field:ident $(: $made:expr)?),* $(,)? })*) => {
         $(impl From<&$from::$name> for $to::$name {
@@ -152,7 +153,7 @@ records! {
 
 // ---------------------------------------------------------------------------------------------------------- enums
 
-/// Enums whose cases have the same names on both sides.
+/// Enums with the same cases on both sides.
 macro_rules! enums {
     ($($from:ident::$name:ident => $to:ident { $($case:ident),* $(,)? })*) => {
         $(impl From<$from::$name> for $to::$name {

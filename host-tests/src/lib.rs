@@ -1,7 +1,7 @@
-//! Loopwarden's component embedded in wasmtime: what `examples/embed.rs` shows and `tests/` hold to account.
+//! Loopwarden's component embedded in wasmtime, as shown by `examples/embed.rs` and tested by `tests/`.
 //!
-//! [`Component`] is compiled once; every [`Sandbox`] is an instance of its own with one detector in it, under a memory
-//! and a fuel limit.
+//! [`Component`] is compiled once; every [`Sandbox`] is an instance of its own with one detector, under a memory limit
+//! and a fuel or epoch limit.
 
 mod convert;
 pub mod story;
@@ -18,16 +18,17 @@ use std::path::{Path, PathBuf};
 use wasmtime::component::{Linker, ResourceAny};
 use wasmtime::{Config, Engine, ResourceLimiter, Result, Store};
 
-/// An operation's answer: the outer error is a trap, after which the instance is lost; the inner one a refused input,
-/// after which it is as before.
+/// An operation's result. The outer error is a trap, after which the instance is lost; the inner one a rejected input,
+/// which changes nothing.
 pub type Answer<T> = Result<std::result::Result<T, Error>>;
 
 /// How a call that takes too long is ended: by a trap, after which its instance is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Metering {
-    /// Every instruction is counted: a call ends at the same one everywhere, and takes longer for it.
+    /// Every instruction is counted: deterministic, but slower.
     Fuel,
-    /// [`Component::tick`], which a thread of the host calls every so often, ends the calls that were there at the last one.
+    /// The host calls [`Component::tick`] from a thread at regular intervals; a call is ended at the second tick after
+    /// it began.
     Epochs,
 }
 
@@ -42,31 +43,31 @@ impl Component {
     /// Compiles the component in the file at `path`, metered by fuel.
     ///
     /// # Errors
-    /// A file that cannot be read, is not a component, imports something or does not export the interface.
+    /// The file cannot be read, is not a component, imports something or does not export the interface.
     pub fn load(path: &Path) -> Result<Self> {
         Self::metered(path, Metering::Fuel)
     }
 
-    /// [`Self::load`], metered otherwise.
+    /// [`Self::load`] with a choice of metering.
     ///
     /// # Errors
-    /// As there.
+    /// As for [`Self::load`].
     pub fn metered(path: &Path, metering: Metering) -> Result<Self> {
         let mut config = Config::new();
         config.consume_fuel(metering == Metering::Fuel).epoch_interruption(metering == Metering::Epochs);
         let engine = Engine::new(&config)?;
         let component = wasmtime::component::Component::from_file(&engine, path)?;
-        // The linker is empty on purpose: the component is given nothing to call.
+        // The linker is empty on purpose: the component gets nothing to call.
         let ready = bindings::LoopwardenPre::new(Linker::new(&engine).instantiate_pre(&component)?)?;
         Ok(Self { engine, ready, metering })
     }
 
-    /// Another epoch: with [`Metering::Epochs`] a call that saw the last one begin ends in a trap.
+    /// Starts another epoch: with [`Metering::Epochs`], a call that has already seen one begin traps.
     pub fn tick(&self) {
         self.engine.increment_epoch();
     }
 
-    /// A new instance with a detector made from `config`, JSON text of the configuration schema.
+    /// A new instance with a detector for `config`, JSON text of the configuration schema.
     ///
     /// # Errors
     /// Outer: not enough memory or fuel. Inner: `invalid-json`, `invalid-config`.
@@ -83,33 +84,33 @@ impl Component {
     }
 }
 
-/// What a call may take from here on.
+/// Resets the fuel or the epoch deadline for the next call.
 fn refill(store: &mut Store<Meter>, metering: Metering, limits: Limits) -> Result<()> {
     match metering {
         Metering::Fuel => store.set_fuel(limits.fuel_per_call)?,
-        // The epoch under way, which may be nearly over, and a whole one.
+        // The current epoch, which may be nearly over, and a whole one.
         Metering::Epochs => store.set_epoch_deadline(2),
     }
     Ok(())
 }
 
-/// What a sandbox may use.
+/// Resource limits of a sandbox.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Linear memory in bytes.
     pub memory_bytes: usize,
-    /// Fuel of one call, with [`Metering::Fuel`]: about one unit for each WebAssembly instruction.
+    /// Fuel per call, with [`Metering::Fuel`]: about one unit per WebAssembly instruction.
     pub fuel_per_call: u64,
 }
 
 impl Default for Limits {
-    /// Room for events of some megabytes.
+    /// 64 MiB and 5·10^9 units of fuel: enough for events of several megabytes.
     fn default() -> Self {
         Self { memory_bytes: 64 << 20, fuel_per_call: 5_000_000_000 }
     }
 }
 
-/// Counts an instance's linear memory and refuses what exceeds the limit.
+/// Tracks an instance's linear memory and denies growth beyond the limit.
 struct Meter {
     limit: usize,
     memory_bytes: usize,
@@ -140,7 +141,7 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    /// The interface, and a store with a full tank.
+    /// The interface, and a store with its fuel or deadline reset.
     fn call(&mut self) -> Result<(wit::GuestDetector<'_>, &mut Store<Meter>, ResourceAny)> {
         refill(&mut self.store, self.metering, self.limits)?;
         Ok((self.instance.loopwarden_detector_detection().detector(), &mut self.store, self.detector))
@@ -166,7 +167,7 @@ impl Sandbox {
         Ok(detector.call_check(store, handle, &event)?.map(Verdict::from).map_err(Error::from))
     }
 
-    /// [`Self::record`] for an event that the model cannot hold, such as one whose arguments are not JSON.
+    /// [`Self::record`] for an event that the model cannot represent, such as one whose arguments are not JSON.
     ///
     /// # Errors
     /// Inner: `invalid-event`.
@@ -175,7 +176,7 @@ impl Sandbox {
         Ok(detector.call_record(store, handle, event)?.map(Verdict::from).map_err(Error::from))
     }
 
-    /// Where a scope stands, as JSON text.
+    /// The status of a scope, as JSON text.
     ///
     /// # Errors
     /// A trap.
@@ -184,7 +185,7 @@ impl Sandbox {
         detector.call_status(store, handle, &scope.into())
     }
 
-    /// Starts a scope over; the answer is the records, as JSON text.
+    /// Starts a scope over; returns the records, each as JSON text.
     ///
     /// # Errors
     /// A trap.
@@ -193,7 +194,7 @@ impl Sandbox {
         detector.call_reset(store, handle, &scope.into(), reason.into())
     }
 
-    /// Takes a human's answer: JSON text of the decision schema.
+    /// Takes a human's decision, JSON text of the decision schema; returns the records, each as JSON text.
     ///
     /// # Errors
     /// Inner: `invalid-json`, `invalid-argument`.
@@ -202,7 +203,7 @@ impl Sandbox {
         Ok(detector.call_acknowledge(store, handle, &scope.into(), decision)?.map_err(Error::from))
     }
 
-    /// Gives a run its workflow: JSON text of the graph schema.
+    /// Declares a run's workflow, JSON text of the graph schema.
     ///
     /// # Errors
     /// Inner: `invalid-json`, `invalid-argument`.
@@ -220,27 +221,27 @@ impl Sandbox {
         detector.call_snapshot(store, handle)
     }
 
-    /// Puts a detector restored from a snapshot in the place of this sandbox's.
+    /// Replaces this sandbox's detector by one restored from a snapshot.
     ///
     /// # Errors
-    /// Inner: `invalid-snapshot`, `snapshot-version`; the detector is then the one it was.
+    /// Inner: `invalid-snapshot`, `snapshot-version`; the detector is unchanged then.
     pub fn restore(&mut self, bytes: &[u8]) -> Answer<()> {
         let (detector, store, _) = self.call()?;
         let restored = detector.call_restore(store, bytes)?;
         self.replace(restored)
     }
 
-    /// Puts a new detector in the place of this sandbox's.
+    /// Replaces this sandbox's detector by a new one.
     ///
     /// # Errors
-    /// Inner: `invalid-json`, `invalid-config`; the detector is then the one it was.
+    /// Inner: `invalid-json`, `invalid-config`; the detector is unchanged then.
     pub fn reopen(&mut self, config: &str) -> Answer<()> {
         let (detector, store, _) = self.call()?;
         let made = detector.call_constructor(store, config)?;
         self.replace(made)
     }
 
-    /// Letting go of a handle does not drop what it stands for; the old detector must be dropped by name.
+    /// Dropping a handle does not drop its resource, so the old detector is dropped explicitly.
     fn replace(&mut self, new: std::result::Result<ResourceAny, wit::DetectorError>) -> Answer<()> {
         match new {
             Ok(new) => {
@@ -278,7 +279,7 @@ impl Sandbox {
         self.instance.loopwarden_detector_detection().call_version(&mut self.store)
     }
 
-    /// Bytes of linear memory: right after instantiation, before there was a detector.
+    /// Bytes of linear memory right after instantiation, before there was a detector.
     #[must_use]
     pub const fn memory_at_start(&self) -> usize {
         self.memory_at_start
@@ -291,7 +292,7 @@ impl Sandbox {
     }
 }
 
-/// Where the built component is: what `LOOPWARDEN_COMPONENT` says, else beside the running program.
+/// Path of the component: `LOOPWARDEN_COMPONENT`, or else below the target directory of the running program.
 ///
 /// # Errors
 /// There is no such file.

@@ -1,31 +1,31 @@
-//! Tells a run in a terminal: where a loop was found the events before it, the evidence and the advice.
+//! Narrates a run in a terminal: for each loop found, the events before it, the evidence and the guidance.
 
 use loopwarden::model::{Body, Channel, Event, Evidence, Finding, Level, Role, Verdict};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::io::{self, IsTerminal, Write};
 
-/// Characters of a line.
+/// Characters per line.
 const WIDTH: usize = 110;
-/// Where the text of an event begins.
+/// Column at which the text of an event begins.
 const MARGIN: usize = 25;
-/// Events that are shown before a verdict, at most.
+/// Most events shown before a verdict.
 const BEFORE: usize = 8;
 
 /// A narrator of one run.
 pub struct Story<W> {
     out: W,
     colours: bool,
-    /// What was recorded, by sequence number: evidence names events by that.
+    /// Recorded events by sequence number, by which evidence refers to them.
     recorded: Vec<String>,
-    /// Lines of the events since the last one that was shown.
+    /// Lines of the events since the last one shown.
     waiting: Vec<String>,
-    /// Rule, signature and level of what was told at length: after that a line will do until it gets worse.
+    /// Rule, signature and level of findings shown in full; a repetition gets one line until the level rises.
     told: HashSet<(String, String, &'static str)>,
 }
 
 impl Story<io::Stdout> {
-    /// A narrator on standard output, in colours where that is a terminal and `NO_COLOR` is not set.
+    /// A narrator on standard output, with colours if that is a terminal and `NO_COLOR` is unset or empty.
     #[must_use]
     pub fn on_stdout() -> Self {
         let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
@@ -39,7 +39,7 @@ impl<W: Write> Story<W> {
         Self { out, colours, recorded: Vec::new(), waiting: Vec::new(), told: HashSet::new() }
     }
 
-    /// Takes an event that was recorded, and tells what came of it.
+    /// Takes a recorded event and its verdict, and shows what there is to show.
     ///
     /// # Errors
     /// `out` cannot be written.
@@ -58,7 +58,7 @@ impl<W: Write> Story<W> {
         self.out.flush()
     }
 
-    /// Shows what was recorded since the last verdict that was told, the latest of it where that is much.
+    /// Shows the events since the last verdict shown, or only the latest of many.
     fn catch_up(&mut self) -> io::Result<()> {
         let waiting = std::mem::take(&mut self.waiting);
         let skipped = if waiting.len() > BEFORE + 1 { waiting.len() - BEFORE } else { 0 };
@@ -69,7 +69,7 @@ impl<W: Write> Story<W> {
         waiting.iter().skip(skipped).try_for_each(|line| writeln!(self.out, "{line}"))
     }
 
-    /// Tells how a run ended, in the words of its Markdown report; without one nothing was found.
+    /// Shows how a run ended, by its Markdown report; `None` means that no loop was found.
     ///
     /// # Errors
     /// `out` cannot be written.
@@ -113,7 +113,7 @@ impl<W: Write> Story<W> {
         writeln!(self.out)
     }
 
-    /// One event of the evidence: the detector names it, the transcript still has its text.
+    /// One event of the evidence: the digest comes from the detector, the text from the transcript.
     fn evidence(&self, Evidence { seq, step, digest, .. }: &Evidence) -> String {
         let step = step.map(|step| format!(" (step {step})")).unwrap_or_default();
         let text = usize::try_from(*seq).ok().and_then(|seq| self.recorded.get(seq)).map_or("", String::as_str);
@@ -131,7 +131,7 @@ const DIM: &str = "2";
 const RED: &str = "1;31";
 const YELLOW: &str = "1;33";
 
-/// Who or what acted, and how.
+/// Who acted, and what was done.
 fn summary(event: &Event) -> (String, String) {
     let (who, what) = match &event.body {
         Body::ToolCall(call) => {
@@ -156,7 +156,7 @@ fn summary(event: &Event) -> (String, String) {
     (printable(&who), collapsed(&what))
 }
 
-/// Arguments as `name=value`, each cut short so that all of them have room.
+/// Arguments as `name=value`, each clipped to leave room for all.
 fn arguments(args: &Value) -> String {
     let Value::Object(fields) = args else { return args.to_string() };
     let field = |(name, value): (&String, &Value)| match value {
@@ -169,12 +169,12 @@ fn arguments(args: &Value) -> String {
     fields.iter().map(field).collect::<Vec<_>>().join("  ")
 }
 
-/// Transcripts are other people's text: nothing in them may steer the terminal.
+/// Transcripts are untrusted text: nothing in them may control the terminal.
 fn printable(text: &str) -> String {
     text.chars().map(|c| if is_unsafe(c) { '\u{fffd}' } else { c }).collect()
 }
 
-/// Control characters and those that turn the direction of writing.
+/// Control characters and directional overrides.
 fn is_unsafe(c: char) -> bool {
     c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

@@ -1,4 +1,4 @@
-//! The workflow as a graph of keys: declared by the host, or learned from what is handed on; and its cycles.
+//! The workflow as a graph of keys, declared by the host or learned from handovers, and its cycles.
 
 use crate::codec::codec;
 use crate::model::{self, Error, ErrorCode};
@@ -13,17 +13,17 @@ const EDGES: usize = 1024;
 /// Nodes and edges of a learned graph.
 const LEARNED_NODES: usize = 64;
 const LEARNED_EDGES: usize = 256;
-/// Bytes of an id that the host gives.
+/// Most bytes of an id given by the host.
 const ID: usize = 256;
-/// Characters of a node's name kept for reports.
+/// Characters kept of a node's name, for reports.
 const NAME: usize = 48;
 
-/// A workflow and its cycles, which are computed anew only when the workflow changes.
+/// A workflow and its cycles, which are recomputed only when the workflow changes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Graph {
     /// In the order of declaration or first appearance.
     nodes: Vec<Node>,
-    /// Of a learned graph: the least recently used first.
+    /// In a learned graph, the least recently used first.
     edges: Vec<Edge>,
     cycles: Vec<Cycle>,
     declared: bool,
@@ -51,7 +51,7 @@ codec!(struct Edge { key, from, to });
 pub(crate) struct Cycle {
     /// Key of the sorted ids of its nodes and edges.
     pub(crate) key: Key,
-    /// An edge of the cycle into this node closes it.
+    /// The node at which an iteration ends: an edge of the cycle into it closes the cycle.
     pub(crate) driver: Key,
     /// In the order of the graph's nodes.
     pub(crate) members: Vec<Key>,
@@ -75,10 +75,11 @@ fn edge_key(id: Option<&str>, from: Key, to: Key) -> Key {
 }
 
 impl Graph {
-    /// A graph as the host declares it; `code` is the class of errors, `path` is put before the field they name.
+    /// A graph as declared by the host. `code` is the class of errors; `path` is put before the field they name.
     ///
     /// # Errors
-    /// Where ids are empty, too long or given twice, an end of an edge is no node, or there are too many of anything.
+    /// If an id is empty, too long or given twice, if an edge ends at an unknown node, or if there are too many of
+    /// anything.
     pub(crate) fn declare(graph: &model::Graph, code: ErrorCode, path: &str) -> Result<Self, Error> {
         let fail = |field: String, message: String| Error::new(code, message).at(format!("{path}{field}"));
         let id_fits = |id: &str| (1..=ID).contains(&id.len());
@@ -128,7 +129,7 @@ impl Graph {
         Ok(built)
     }
 
-    /// Learns that `from` hands something to `to`; true when that was new.
+    /// Learns that `from` hands something to `to`; true if that is new.
     pub(crate) fn learn(&mut self, from: &str, to: &str, id: Option<&str>) -> bool {
         let (from_key, to_key) = (node_key(from), node_key(to));
         let key = edge_key(id, from_key, to_key);
@@ -175,7 +176,7 @@ impl Graph {
         self.cycles = cycles.collect();
     }
 
-    /// The cycle that a component is, its nodes given by their places.
+    /// The cycle of a component given by node indexes; `None` if it has no edge inside.
     fn cycle(&self, component: &[usize]) -> Option<Cycle> {
         let nodes: Vec<&Node> = component.iter().filter_map(|index| self.nodes.get(*index)).collect();
         let members: Vec<Key> = nodes.iter().map(|node| node.key).collect();
@@ -206,7 +207,7 @@ impl Graph {
         self.cycles.iter().any(|cycle| cycle.key == key)
     }
 
-    /// The cycle a node is on; there is never more than one.
+    /// The cycle that a node is on; there is never more than one.
     pub(crate) fn cycle_of(&self, node: Key) -> Option<&Cycle> {
         self.cycles.iter().find(|cycle| cycle.members.contains(&node))
     }
@@ -219,7 +220,7 @@ impl Graph {
         self.edges.iter().any(|edge| edge.key == key || (edge.from == from && edge.to == to)).then_some(cycle)
     }
 
-    /// Whether the default budgets are meant for a node.
+    /// Whether the default budgets apply to a node.
     pub(crate) fn binds(&self, node: Key) -> bool {
         if self.declared { self.node(node).is_some() } else { self.cycle_of(node).is_some() }
     }
@@ -229,7 +230,7 @@ impl Graph {
         self.nodes.iter().map(|node| (node.key, node.name.as_str()))
     }
 
-    /// Printable name of a node.
+    /// Printable name of a node; empty if it is unknown.
     pub(crate) fn name(&self, node: Key) -> &str {
         self.node(node).map_or("", |node| &node.name)
     }
@@ -336,7 +337,7 @@ mod tests {
             graph.learn("a", "b", None);
             assert!(graph.nodes.len() <= LEARNED_NODES && graph.edges.len() <= LEARNED_EDGES && graph.fits());
         }
-        // `b → a` was not used for so long that it is gone, `a → b` is not.
+        // `b → a` was unused for so long that it is gone; `a → b` is still there.
         assert!(graph.cycles().is_empty());
         assert!(graph.node(node_key("a")).is_some());
         assert!(graph.learn("b", "a", None));

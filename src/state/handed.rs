@@ -1,33 +1,33 @@
 //! Whether anything new came since control was handed over.
 //!
-//! A supervisor hands work to the same agent time and again, in the same words and with the same answer: that is how
-//! such frameworks work, and no loop as long as something new is said or found in between. So a handover is the same
-//! call as the one before only where nothing was.
+//! A supervisor hands work to the same agent again and again, in the same words and with the same acknowledgement; such
+//! frameworks work that way, and it is no loop while something new is said or found in between. So a handover counts as
+//! a repeat of the one before only if nothing new came.
 
 use super::Ring;
 use crate::codec::codec;
 use crate::text::Key;
 
-/// Messages and outcomes that are remembered.
+/// Messages and outcomes remembered.
 const SEEN: usize = 16;
 
-/// What came since the first handover; nothing is kept of a run without one.
+/// What came since the first handover; stays empty in a run without one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Handed {
-    /// How often something new came; 0 before the first handover.
+    /// Number of new items so far; 0 before the first handover.
     news: u32,
     seen: Ring<Key>,
 }
 codec!(struct Handed { news, seen });
 
 impl Handed {
-    /// Control is handed over: what tells this handover from those before.
+    /// Control is handed over. Returns a number that distinguishes this handover from earlier ones.
     pub(crate) fn over(&mut self) -> u32 {
         self.news = self.news.max(1);
         self.news
     }
 
-    /// Something was said, or a call came to something.
+    /// Something was said, or a call got an outcome.
     pub(crate) fn came(&mut self, what: Key) {
         if self.news == 0 {
             return;

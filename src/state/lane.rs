@@ -1,8 +1,8 @@
-//! Lanes: what the rules about calls, texts and streams know, for each task that events name.
+//! Lanes: the state of the rules about calls, texts and streams, one for each task that events name.
 //!
-//! Evidence of calls is an agent's at one task: what it does at another one neither hides a loop nor makes one. The
-//! lane of the event at hand lies in the run itself, and most runs never have another; the others are parked beside it.
-//! What is parked is bounded by the bytes that it takes, and the heaviest lane goes first: a loop is what takes little.
+//! Evidence about calls belongs to one task: what an agent does at another neither hides a loop nor creates one. The
+//! lane of the current event lies in the run itself, and most runs never have another; the others are parked beside it.
+//! Parked lanes are bounded by the bytes they take, and the heaviest is dropped first: a loop takes little.
 
 use super::news::News;
 use super::outputs::Outputs;
@@ -12,113 +12,112 @@ use crate::rules::States;
 use crate::text::{Key, combine, mark};
 use alloc::{boxed::Box, sync::Arc, vec::Vec};
 
-/// Mutations remembered, to tell a new change from one made before.
+/// Mutations remembered, to tell a new change from a repeated one.
 const MUTATIONS: usize = 42;
-/// Agents beside the one that acted last of which something is counted.
+/// Agents with counters, besides the one that acted last.
 const WORKERS: usize = 7;
-/// Lanes parked at once; the one that was heard of the longest ago goes first.
+/// Lanes parked at once; the least recently active is dropped first.
 const LANES: usize = 32;
-/// Bytes that the parked ones may take together, as a snapshot has them: 1 KB each of what rules know, and what is
-/// counted of an agent.
+/// Bytes that parked lanes may take together in a snapshot: for each, 1 KB of rule state and the counters of an agent.
 const LANE_BYTES: usize = LANES * (1024 + 24);
-/// Bytes that an event may add to a lane at most, and for each byte of a text that is kept for a while.
+/// Most bytes by which an event is assumed to grow a lane, plus so many for each byte of a text, up to a length.
 const GROWTH: usize = 2 * 1024;
 const GROWTH_OF_TEXT: usize = 4;
 const LONGEST_TEXT: usize = 4 * 1024;
 
-/// What is counted in a lane.
+/// The counters of a lane.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counted {
-    /// Calls that got an outcome.
+    /// Calls with an outcome.
     pub(crate) steps: u64,
     /// Custom events.
     pub(crate) customs: u32,
-    /// New mutations so far: successful changes that were not among the latest [`MUTATIONS`].
+    /// Successful changes so far that were not among the latest [`MUTATIONS`].
     pub(crate) new_mutations: u32,
     mutations: Marks,
-    /// Long outputs that came.
+    /// Long outputs seen.
     pub(crate) outputs: Outputs,
     pub(crate) news: News,
-    /// The agent that acted last, and others that did.
+    /// The agent that acted last, and others before it.
     pub(crate) worker: Worker,
     others: Option<Box<Ring<Worker>>>,
 }
 codec!(struct Counted { steps, customs, new_mutations, mutations, outputs, news, worker, others });
 
-/// The mark of an agent; 0 where events name none.
+/// Mark (32-bit hash) of an agent; 0 if events name none.
 fn agent_mark(agent: Key) -> u32 {
     if agent == 0 { 0 } else { mark(agent) }
 }
 
-/// Whose changes may have changed what comes of a call.
+/// Whose changes may have affected the outcome of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sees {
-    /// Those of its agent alone.
+    /// Only its own agent's.
     Own,
-    /// And what others have written: it runs or checks something.
+    /// Also what others have written, since it runs or checks something.
     Written,
-    /// Whatever was changed: others work at it.
+    /// Anybody's, since others do the work.
     All,
 }
 codec!(enum Sees { Own: 0, Written: 1, All: 2 });
 
-/// What is counted of one agent. Numbers of steps and events are the low halves of those that they are compared with.
+/// The counters of one agent. Step and event numbers are the low bits of those they are compared with.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Worker {
-    /// Its mark; 0 where events name none.
+    /// Its mark; 0 if events name none.
     agent: u32,
-    /// New mutations that it made, and those of them that wrote nothing which whatever runs may read.
+    /// New mutations it made, and how many of them wrote nothing that a program may read.
     mutations: u32,
     unwritten: u16,
-    /// Number of its latest step among those of all, and of the latest one that brought something new with a mark of
-    /// its round; 0 for none.
+    /// Index in the lane of its latest step, and of its latest step with news, with a mark of that step's round; 0 for
+    /// none.
     latest: u32,
     pub(crate) news: u32,
     pub(crate) round: u16,
-    /// Number of its latest call among its events, and how many were made in a row before it.
+    /// Its latest call, as a number among its own events, and how many calls came directly before it.
     called: u16,
     batch: u8,
-    /// [`ANSWERED`]; of a call that sleeps [`LONG`] or [`LONGER`], and in [`SLEEPS`] steps more that come of it or
-    /// follow it.
+    /// Flags: [`ANSWERED`], [`LONG`] and [`LONGER`]; in the bits of [`SLEEPS`], the steps left to which a sleep
+    /// applies.
     state: u8,
-    /// By how much the number of its latest step is above that of the latest one that did more than let time pass.
+    /// Distance from its latest step that did more than pass time to its latest step.
     idled: u16,
-    /// When any agent's call last got an outcome: the low half of its milliseconds, and 0 where nobody tells.
+    /// When a call of any agent last got an outcome: the low 32 bits of the milliseconds, 0 if unknown.
     answered: u32,
 }
 codec!(struct Worker { agent, mutations, unwritten, latest, news, round, called, batch, state, idled, answered });
 
-/// What is known of an agent when its call gets an outcome.
+/// What is known about an agent when its call gets an outcome.
 pub(crate) struct Turn {
-    /// Number of its latest step before; of such as did more than let time pass, where this one does.
+    /// Its step before; if this one does more than pass time, the latest that did so too.
     pub(crate) previous: u64,
     pub(crate) slept: bool,
-    /// What was counted of it.
+    /// Its counters before this step.
     pub(crate) worker: Worker,
 }
 
-/// Steps that are left of a sleep, and how many there are: the one that sleeps and the next.
+/// Mask of the steps left of a sleep, and the initial value: the sleeping step and the next.
 const SLEEPS: u8 = 3;
 const SLEEP: u8 = 2;
-/// One of the calls was answered.
+/// At least one of its latest calls got an outcome.
 const ANSWERED: u8 = 4;
-/// The call slept for [`PAUSE`], for [`LONG_PAUSE`].
+/// The call slept at least [`PAUSE`], at least [`LONG_PAUSE`].
 const LONG: u8 = 8;
 const LONGER: u8 = 16;
-/// Milliseconds of a pause that is longer than most turns take, and of one in which much may happen.
+/// Milliseconds of a pause longer than most turns take, and of one during which much may happen.
 pub(crate) const PAUSE: u32 = 10_000;
 pub(crate) const LONG_PAUSE: u32 = 60_000;
-/// Milliseconds from which the same call again has waited for something.
+/// Milliseconds after which a repeated call counts as having waited for something.
 pub(crate) const WAITED: i64 = 20_000;
 
 impl Worker {
-    /// The step of it at hand brought something new.
+    /// Its current step brought something new.
     pub(crate) fn brought_news(&mut self, step: &Step) {
         let round = step.call.as_ref().and_then(|call| call.round);
         (self.news, self.round) = (low(step.index), round.map_or(0, short_mark));
     }
 
-    /// Makes its event of this number, a call; it may be one that sleeps, so many milliseconds.
+    /// Its event number `own` is a call that sleeps for `sleeps` milliseconds, 0 for none.
     fn calls(&mut self, own: u64, sleeps: i64) {
         let own = own as u16;
         let goes_on = self.state & ANSWERED == 0 && own == self.called.wrapping_add(1);
@@ -132,8 +131,8 @@ impl Worker {
         }
     }
 
-    /// The round of a call, by its number among the events of the agent: where hosts name none, calls in a row that
-    /// were made before any was answered are one.
+    /// The round of a call, by its number among the agent's events. If the host names no rounds, consecutive calls made
+    /// before any was answered form one.
     fn round_of(&self, own: u64) -> Option<Key> {
         let first = self.called.wrapping_sub(self.batch.into());
         let of_batch = self.batch > 0 && (own as u16).wrapping_sub(first) <= self.batch.into();
@@ -141,23 +140,23 @@ impl Worker {
     }
 }
 
-/// A mark of a round in two bytes; 0 is none.
+/// A 16-bit mark of a round; 0 is none.
 pub(crate) fn short_mark(round: Key) -> u16 {
     mark(round) as u16
 }
 
-/// The low half of the milliseconds of a time, and never 0.
+/// The low 32 bits of a time in milliseconds, never 0.
 fn low_of_time(at: i64) -> u32 {
     (at as u32).max(1)
 }
 
-/// The low half of a number.
+/// The low 32 bits of a number.
 const fn low(number: u64) -> u32 {
     number as u32
 }
 
 impl Counted {
-    /// What is counted of an agent, which acts now. Whoever was forgotten begins anew.
+    /// The counters of the agent that acts now; a forgotten agent starts afresh.
     pub(crate) fn turn_to(&mut self, agent: Key) -> &mut Worker {
         let agent = agent_mark(agent);
         if self.worker.agent != agent {
@@ -172,22 +171,22 @@ impl Counted {
         &mut self.worker
     }
 
-    /// An agent makes a call, as its event of that number; it may be one that sleeps, so many milliseconds.
+    /// An agent's event number `own` is a call that sleeps for `sleeps` milliseconds, 0 for none.
     pub(crate) fn calls(&mut self, agent: Key, own: u64, sleeps: i64) {
         self.turn_to(agent).calls(own, sleeps);
     }
 
-    /// The round of an agent's call where its host names none.
+    /// The round of an agent's call if its host names none.
     pub(crate) fn round_of(&mut self, agent: Key, own: u64) -> Option<Key> {
         self.turn_to(agent).round_of(own)
     }
 
-    /// Milliseconds in which no call of the task got an outcome before this time, or for which the agent slept before;
-    /// 0 where nobody tells.
+    /// Milliseconds before this time in which no call of the task got an outcome, or during which the agent slept; 0 if
+    /// unknown.
     pub(crate) fn pause(&self, agent: Key, at: Option<i64>) -> u32 {
         let answered = self.worker.answered;
         let clock = at.filter(|_| answered != 0).map_or(0, |at| low_of_time(at).wrapping_sub(answered));
-        // A clock that was put back tells nothing.
+        // A clock that was set back says nothing.
         let clock = if clock > u32::MAX / 2 { 0 } else { clock };
         let state = self.of(agent).map_or(0, |worker| worker.state);
         clock.max(match state & (LONG | LONGER) {
@@ -197,14 +196,14 @@ impl Counted {
         })
     }
 
-    /// What is counted of an agent, unless it was forgotten.
+    /// The counters of an agent, unless it was forgotten.
     fn of(&self, agent: Key) -> Option<&Worker> {
         let agent = agent_mark(agent);
         let others = self.others.iter().flat_map(|others| others.iter());
         core::iter::once(&self.worker).chain(others).find(|worker| worker.agent == agent)
     }
 
-    /// An agent's call got an outcome at a time; it may be one that only `idles`.
+    /// An agent's call got an outcome; `idles` if it only passed time.
     pub(crate) fn step(&mut self, agent: Key, at: Option<i64>, idles: bool) -> Turn {
         self.steps = self.steps.saturating_add(1);
         let steps = low(self.steps);
@@ -219,7 +218,7 @@ impl Counted {
         Turn { previous: if idles { before.latest } else { acted }.into(), slept: left > 0, worker: before }
     }
 
-    /// Remembers a successful change; true when it was not made before among the latest ones.
+    /// Records a successful change; true if it is not among the latest ones.
     pub(crate) fn mutation(&mut self, key: Key, agent: Key, writes: bool) -> bool {
         let change = mark(key);
         let new = !self.mutations.holds(change);
@@ -234,7 +233,7 @@ impl Counted {
         true
     }
 
-    /// New mutations that a call of the agent at hand may see.
+    /// New mutations that a call of the current agent may have seen.
     pub(crate) fn seen(&self, sees: Sees) -> u64 {
         let others = self.others.iter().flat_map(|others| others.iter());
         match sees {
@@ -247,18 +246,18 @@ impl Counted {
         }
     }
 
-    /// New mutations that an agent made itself.
+    /// New mutations made by an agent itself.
     pub(crate) fn mutations_of(&self, agent: Key) -> u64 {
         self.of(agent).map_or(0, |worker| worker.mutations.into())
     }
 
-    /// Whether a change was made before, and another one since.
+    /// Whether a change was made before, with another one since.
     pub(crate) fn remakes(&self, key: Key) -> bool {
         let mark = mark(key);
         self.mutations.latest() != Some(mark) && self.mutations.holds(mark)
     }
 
-    /// What a call is judged by: no output is compared with one.
+    /// The counters that a call is judged by; no call is compared with outputs.
     pub(super) fn before_call(&self) -> Self {
         Self {
             mutations: self.mutations.clone(),
@@ -280,17 +279,17 @@ impl Counted {
 /// Whose a lane is, and how much it holds.
 #[derive(Clone, Copy, Debug, Default)]
 struct Lane {
-    /// 0 where events name no task.
+    /// 0 if events name no task.
     task: Key,
-    /// The task that this one is a part of; 0 for none.
+    /// The parent task; 0 for none.
     parent: Key,
     /// Event time of the latest event.
     at: Option<i64>,
-    /// Bytes it takes at most.
+    /// Upper bound on its encoded bytes.
     weight: u32,
-    /// Something was added since it was weighed.
+    /// Something was added since it was last weighed.
     grown: bool,
-    /// There may be evidence in it.
+    /// It may contain evidence.
     heard: bool,
 }
 codec!(struct Lane { task, parent, at, weight, grown, heard });
@@ -311,12 +310,12 @@ impl Lane {
 struct Parked {
     lane: Lane,
     counted: Counted,
-    /// The rules that keep evidence by lane; the others are empty in it. Shared, since `check` copies a run and needs
-    /// but one.
+    /// State of the rules that keep evidence by lane; the others are empty here. Shared, since `check` copies a run but
+    /// needs only one lane.
     rules: Weighed<Shared>,
 }
 
-/// What is shared until it is changed.
+/// Copy-on-write.
 #[derive(Clone, Debug, Default)]
 struct Shared(Arc<States>);
 
@@ -339,7 +338,7 @@ impl Codec for Shared {
 codec!(struct Parked { lane, counted, rules });
 
 impl Parked {
-    /// Bytes it takes, exactly.
+    /// Its exact encoded size in bytes.
     fn weigh(&mut self) -> usize {
         if self.lane.grown {
             self.lane.grown = false;
@@ -352,40 +351,40 @@ impl Parked {
 /// The lanes of a run in which an event named a task.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lanes {
-    /// The one whose evidence is in the run itself.
+    /// The current lane, whose evidence is in the run itself.
     here: Lane,
-    /// The one that was heard of last is the last one.
+    /// The most recently active is last.
     parked: Ring<Parked>,
-    /// Calls that got an outcome in lanes that are gone.
+    /// Calls with an outcome in lanes that were dropped.
     gone: u64,
-    /// Lanes that had to make room.
+    /// Lanes dropped to make room.
     lost: u64,
 }
 codec!(struct Lanes { here, parked, gone, lost });
 
-/// A run's lanes: none, while no event names a task.
+/// A run's lanes; `None` until an event names a task.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tasks(Option<Box<Lanes>>);
 codec!(struct Tasks(_));
 
-/// The evidence of the lane at hand, where it lies in a run.
+/// The evidence of the current lane, which lies in the run.
 pub(crate) struct Here<'a> {
     pub(crate) counted: &'a mut Counted,
     pub(crate) rules: &'a mut States,
 }
 
 impl Tasks {
-    /// Task of the lane at hand; 0 for none.
+    /// Task of the current lane; 0 for none.
     pub(crate) fn here(&self) -> Key {
         self.0.as_ref().map_or(0, |lanes| lanes.here.task)
     }
 
-    /// Whether any event named a task: the lane at hand may be another one's then.
+    /// Whether any event named a task, so that the current lane may not be the one of task 0.
     pub(crate) fn are_several(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Whether the lane of a task is at hand or parked.
+    /// Whether the lane of a task is current or parked.
     pub(crate) fn knows(&self, task: Key) -> bool {
         match &self.0 {
             Some(lanes) => lanes.here.task == task || lanes.parked.iter().any(|parked| parked.lane.task == task),
@@ -393,14 +392,14 @@ impl Tasks {
         }
     }
 
-    /// Brings the lane of a task to hand. `text` is how long a text is that the event at hand brings.
+    /// Makes the lane of a task current. `text` is the length in bytes of the current event's text.
     pub(crate) fn enter(&mut self, here: Here<'_>, task: Key, parent: Option<Key>, now: Option<i64>, text: usize) {
         if task == 0 && self.0.is_none() {
             return;
         }
         let lanes = self.0.get_or_insert_with(|| {
             let mut lanes = Box::<Lanes>::default();
-            // What it holds already is not known.
+            // How much it already holds is unknown.
             (lanes.here.weight, lanes.here.grown, lanes.here.heard) = (u32::MAX, true, true);
             lanes
         });
@@ -412,13 +411,13 @@ impl Tasks {
         lanes.here.grow(text);
     }
 
-    /// Every task with a lane, and none in particular at the end, in an order in which entering them changes none.
+    /// Every task with a lane, and 0 last; entering them in this order leaves the order of the lanes unchanged.
     pub(crate) fn all(&self) -> Vec<Key> {
         let named = self.0.iter().flat_map(|lanes| lanes.all()).map(|lane| lane.task).filter(|task| *task != 0);
         named.chain(core::iter::once(0)).collect()
     }
 
-    /// A new change of a part is one of the whole.
+    /// A new change in a subtask also counts for its parent.
     pub(crate) fn changed(&mut self) {
         let Some(lanes) = self.0.as_mut() else { return };
         let whole = lanes.here.parent;
@@ -427,7 +426,7 @@ impl Tasks {
         }
     }
 
-    /// What was tried before a step forward led to it: that of one task and of the one it is a part of, or of all.
+    /// Ends the evidence from before a step forward, in the lanes of a task and its parent, or in all for task 0.
     pub(crate) fn advance(&mut self, here: &mut States, task: Key, parent: Option<Key>) {
         let forward = |lane: &Lane| task == 0 || lane.task == task || Some(lane.task) == parent;
         let Some(lanes) = self.0.as_mut() else {
@@ -445,7 +444,7 @@ impl Tasks {
         }
     }
 
-    /// Drops what a human's message ends, in the lanes that are parked.
+    /// Drops from the parked lanes what a human's message ends.
     pub(crate) fn forget_evidence(&mut self) {
         for parked in self.0.iter_mut().flat_map(|lanes| lanes.parked.iter_mut()) {
             parked.rules.change(|rules| Arc::make_mut(&mut rules.0).forget());
@@ -453,7 +452,7 @@ impl Tasks {
         }
     }
 
-    /// Drops the lanes of a task and its parts, or all of them.
+    /// Drops the lanes of a task and its subtasks, or all lanes.
     pub(crate) fn drop_task(&mut self, here: Here<'_>, task: Option<Key>) {
         let Some(lanes) = self.0.as_mut() else {
             if task.is_none_or(|task| task == 0) {
@@ -464,13 +463,13 @@ impl Tasks {
         lanes.drop_if(here, |lane| task.is_none_or(|task| lane.is_of(task)));
     }
 
-    /// Drops the lanes that are as idle as `idle` says. What names no task is the run's.
+    /// Drops the idle lanes, except that of task 0, which is the run's.
     pub(crate) fn drop_idle(&mut self, here: Here<'_>, idle: impl Fn(Option<i64>) -> bool) {
         let Some(lanes) = self.0.as_mut() else { return };
         lanes.drop_if(here, |lane| lane.task != 0 && idle(lane.at));
     }
 
-    /// Calls that got an outcome, in lanes that are not at hand.
+    /// Calls with an outcome in all lanes but the current one.
     pub(crate) fn steps(&self) -> u64 {
         self.0.iter().fold(0, |sum, lanes| {
             lanes
@@ -480,7 +479,7 @@ impl Tasks {
         })
     }
 
-    /// The evidence of every lane, with its task and the one that that is a part of.
+    /// The evidence of every lane, with its task and parent task.
     pub(crate) fn evidence<'a>(
         &'a self,
         here: &'a States,
@@ -498,7 +497,7 @@ impl Tasks {
 
     pub(crate) fn fits(&self) -> bool {
         self.0.iter().all(|lanes| {
-            // Twice, since the bytes that an event adds are estimated.
+            // Twice the cap, since the growth by an event is only estimated.
             let kept = lanes.parked.iter().map(|parked| encode(parked).len()).fold(0, usize::saturating_add);
             lanes.parked.len() <= LANES
                 && kept <= 2 * LANE_BYTES
@@ -551,7 +550,7 @@ impl Lanes {
         self.parked.retain(|parked| !gone(&parked.lane));
         if gone(&self.here) {
             here.rules.forget_lane();
-            // What names no task is counted for the run.
+            // Without a task, the counters are the run's.
             if self.here.task != 0 {
                 self.gone = self.gone.saturating_add(core::mem::take(here.counted).steps);
                 self.here.heard = false;
@@ -573,7 +572,7 @@ mod tests {
         let mut counted = Counted::default();
         assert_eq!(counted.pause(1, at(5)), 0);
         counted.step(1, at(0), false);
-        // Also by another agent, and over days; not where nobody tells, nor where a clock was put back.
+        // Also for another agent and over days, but not without a time or after the clock was set back.
         for (ms, pause) in [(0, 0), (1_999, 1_999), (60_000, 60_000), (900_000_000, 900_000_000), (-30_000, 0)] {
             assert_eq!(counted.pause(2, at(ms)), pause, "{ms}");
             assert_eq!(counted.pause(1, at(ms)), pause, "{ms}");
@@ -582,7 +581,7 @@ mod tests {
         counted.step(1, None, false);
         assert_eq!(counted.pause(1, at(90)), 0);
 
-        // A sleep stands between two looks, and parts them not.
+        // A sleep stands between two looks without separating them.
         let mut counted = Counted::default();
         let mut turn = |sleeps: i64, idles: bool| {
             let pause = counted.pause(1, None);

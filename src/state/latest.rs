@@ -2,15 +2,14 @@ use super::{Maybe, Sighting};
 use crate::codec::{Codec, Reader};
 use alloc::vec::Vec;
 
-/// The latest occurrences of a loop, oldest first. The first one, which most never go beyond, takes no memory of its
-/// own.
+/// The latest occurrences of a loop, oldest first. A single one, the usual case, needs no heap memory.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Latest {
     older: Vec<Sighting>,
     newest: Sighting,
 }
 
-/// Stands where there is none: no event has the last number of all.
+/// Placeholder for none: no event has the largest sequence number.
 const NONE: Sighting = Sighting { seq: u64::MAX, step: Maybe(0), key: 0 };
 
 impl Default for Latest {
@@ -23,7 +22,7 @@ impl Latest {
     /// Occurrences kept.
     pub(crate) const MOST: usize = 5;
 
-    /// Appends, dropping the oldest.
+    /// Appends, dropping the oldest beyond [`Self::MOST`].
     pub(crate) fn push(&mut self, sighting: Sighting) {
         let last = core::mem::replace(&mut self.newest, sighting);
         if last != NONE {
@@ -65,7 +64,7 @@ impl Codec for Latest {
 
     fn take(from: &mut Reader<'_>) -> Self {
         let count = from.count();
-        // One alone needs no room for others.
+        // A single occurrence needs no room in `older`.
         let older = Sighting::take_all(count.saturating_sub(1), from);
         Self { older, newest: if count == 0 { NONE } else { Sighting::take(from) } }
     }

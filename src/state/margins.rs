@@ -1,19 +1,19 @@
-//! Lines that a harness writes at the head or the foot of every answer: `Step 12/50`,
-//! `<system_warning>Token usage: 4711/20000`.
+//! Lines that a harness writes at the head or the foot of every answer: `Step 12/50`, `<system_warning>Token usage:
+//! 4711/20000`.
 //!
-//! Such a line is another one each time, so that no answer would ever come again. No list of words tells it: what a job
-//! has done and what an agent has spent read alike. What tells it is that it is always there and always moves, whatever
-//! was called: the same line but for its figures under [`KINDS`] kinds of calls, [`ANSWERS`] times in a row. A status
-//! that is asked for on end is one kind of call, and looking at a score does not change it.
+//! Such a line differs each time, so no answer would ever repeat. Words do not give it away: a job's progress and an
+//! agent's spending read alike. What does is that it is always there and always changes, whatever was called: the same
+//! line but for its figures after [`KINDS`] kinds of calls, in [`ANSWERS`] answers in a row. A status polled over and
+//! over is one kind of call, and looking at a score does not change it.
 
 use crate::codec::codec;
 use crate::text::{Edge, edges};
 
-/// Answers in a row that a line is seen at before it is the harness's.
+/// Answers in a row with a line before it is taken for the harness's.
 const ANSWERS: u8 = 4;
-/// Kinds of calls that it is seen under.
+/// Different kinds of calls it must have followed.
 const KINDS: usize = 3;
-/// Answers without it after which it is forgotten, once it was seen long enough.
+/// Cap of [`Margin::seen`]: answers without an established line until it is forgotten.
 const MOST: u8 = 8;
 
 /// The two ends of an answer.
@@ -27,13 +27,13 @@ codec!(struct Margins { head, foot });
 /// A line that may be the harness's.
 #[derive(Clone, Copy, Debug, Default)]
 struct Margin {
-    /// The line without its figures.
+    /// Hash of the line without its figures.
     shape: u32,
-    /// The line as it was the last time.
+    /// Hash of the line as it last read.
     line: u32,
     /// Answers with it, less those without it.
     seen: u8,
-    /// Of the calls that it was seen under; 0 where there was none.
+    /// Kinds of the calls it followed; 0 for an unused place.
     kinds: [u32; KINDS],
 }
 codec!(struct Margin { shape, line, seen, kinds });
@@ -43,7 +43,7 @@ impl Margin {
         Self { shape, line, seen: 1, kinds: core::array::from_fn(|place| if place == 0 { kind } else { 0 }) }
     }
 
-    /// Takes note of the line at this end of an answer, and tells whether it is the harness's.
+    /// Takes in the line at this end of an answer, and tells whether it is the harness's.
     fn sees(&mut self, edge: Option<Edge>, kind: u32) -> bool {
         match edge {
             Some(edge) if edge.shape == self.shape && edge.line != self.line => {
@@ -66,7 +66,7 @@ impl Margin {
 }
 
 impl Margins {
-    /// An answer to a call of this kind without the lines that are the harness's; none where there are none.
+    /// An answer to a call of this kind without the harness's lines; `None` if there are none.
     pub(crate) fn within<'a>(&mut self, answer: &'a str, kind: u32, salt: u64) -> Option<&'a str> {
         let [head, foot] = edges(answer, salt);
         let (above, below) = (self.head.sees(head, kind), self.foot.sees(foot, kind));
@@ -89,7 +89,7 @@ mod tests {
     use super::Margins;
     use alloc::{format, string::String, vec::Vec};
 
-    /// What is left of the last of these answers; each is told with its kind of call.
+    /// What is left of the last of these answers, each given with its kind of call.
     fn left(answers: &[(u32, &str)]) -> Option<String> {
         let mut margins = Margins::default();
         answers.iter().fold(None, |_, (kind, answer)| margins.within(answer, *kind, 0).map(Into::into))

@@ -1,20 +1,20 @@
 use crate::codec::{Codec, Reader};
 use alloc::vec::Vec;
 
-/// The latest of what was only seen: four bytes of each key, of which two are alike once in 10^7 looks at a window of
-/// 128. In one piece, so that a look is a few instructions and a snapshot a copy.
+/// A window of the latest keys, for membership only: 32 bits of each, which collide about once in 10^7 lookups in a
+/// window of 128. Contiguous, so that a lookup takes a few instructions and a snapshot is a copy.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Marks {
     marks: Vec<u32>,
-    /// Where the oldest is, once there is no more room.
+    /// Index of the oldest, once the window is full.
     oldest: usize,
 }
 
 impl Marks {
-    /// Appends, in the place of the oldest where there are `cap` already.
+    /// Appends, replacing the oldest once there are `cap`.
     pub(crate) fn push(&mut self, mark: u32, cap: usize) {
         if self.marks.len() < cap {
-            // Little by little: most runs are short.
+            // Grow in small steps: most runs are short.
             if self.marks.len() == self.marks.capacity() {
                 self.marks.reserve_exact(self.marks.len().clamp(8, 32).min(cap - self.marks.len()));
             }
@@ -41,7 +41,7 @@ impl Marks {
     }
 }
 
-/// The oldest first, four bytes each.
+/// Oldest first, four bytes each.
 impl Codec for Marks {
     const SIZE: usize = 32;
 
@@ -73,7 +73,7 @@ mod tests {
         let mut marks = Marks::default();
         (0..200).for_each(|mark| marks.push(mark, 128));
         assert_eq!((marks.len(), marks.holds(71), marks.holds(72), marks.holds(199)), (128, false, true, true));
-        // A restored one goes on in the same order.
+        // A restored window continues in the same order.
         let bytes = encode(&marks);
         assert_eq!(bytes.len(), 2 + 4 * 128);
         let mut restored: Marks = decode(&bytes).unwrap();

@@ -1,7 +1,7 @@
-//! Bounded memory: what is kept of a run, and the store of runs.
+//! Bounded memory: the state kept for each run, and the store of runs.
 //!
-//! No payload is kept: keys (hashes) and short signatures only. Every collection here has a cap, and
-//! [`Run::fits`] lets a restored snapshot be refused where it exceeds one.
+//! No payload is kept, only keys (hashes) and short signatures. Every collection here has a cap; [`Run::fits`] rejects
+//! a restored snapshot that exceeds one.
 
 mod graph;
 mod handed;
@@ -51,16 +51,16 @@ use crate::rules::{Limits, Outlooks, RULES, States, View};
 use crate::text::Key;
 use alloc::vec::Vec;
 
-/// Tasks that a run remembers; the one that was worked on the longest ago goes first.
+/// Tasks remembered per run; the least recently worked on is forgotten first.
 pub(crate) const TASKS: usize = 32;
-/// Bytes that everything about the tasks of a run may take, as [`Run::weight`] estimates them from above. Fewer tasks
-/// are remembered where they take more.
+/// Bytes that all task state of a run may take, by the upper estimate of [`Run::weight`]. Above it, fewer tasks are
+/// remembered.
 const TASK_BYTES: usize = 32 * 1024;
 
-/// Bytes that a key takes at most, for estimates: its own and one that says that there is one.
+/// Upper bound on the encoded bytes of a key, for estimates: the key itself and one byte that says it is present.
 pub(crate) const KEY_BYTES: usize = 10;
 
-/// A number or none, in eight bytes: 0 is none, any other one more than the number.
+/// An optional number in eight bytes: 0 is none, anything else is the number plus one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Maybe(u64);
 codec!(struct Maybe(_));
@@ -81,7 +81,7 @@ impl From<Option<u64>> for Maybe {
     }
 }
 
-/// A time or none, in eight bytes; folded at 0, so that times soon after it are small.
+/// An optional time in eight bytes, zigzag-encoded so that times shortly before or after 0 stay small.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Time(Maybe);
 codec!(struct Time(_));
@@ -103,15 +103,15 @@ impl From<Option<i64>> for Time {
     }
 }
 
-/// What a run had consumed when something happened: the difference to now is what has been spent since.
+/// What a run had consumed at some event; the difference from now is what has been spent since.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Onset {
-    /// The event's sequence number.
+    /// Sequence number of the event.
     pub(crate) seq: u64,
-    /// Events of the task before it, and of them those of the agent at work.
+    /// Earlier events of the task, and how many of those (`own`) belong to the acting agent.
     pub(crate) events: u64,
     pub(crate) own: u64,
-    /// What the task had consumed.
+    /// What the task had consumed so far.
     pub(crate) tokens: u64,
     pub(crate) cost_micros: u64,
     pub(crate) at: Time,
@@ -119,7 +119,7 @@ pub(crate) struct Onset {
 codec!(struct Onset { seq, events, own, tokens, cost_micros, at });
 
 impl Onset {
-    /// Bytes it takes at most.
+    /// Upper bound on its encoded bytes.
     pub(crate) fn weight(&self) -> usize {
         let Self { seq, events, own, tokens, cost_micros, at } = *self;
         [seq, events, own, tokens, cost_micros].into_iter().map(length).sum::<usize>() + at.0.weight()
@@ -131,7 +131,7 @@ impl Onset {
 pub(crate) struct Sighting {
     pub(crate) seq: u64,
     pub(crate) step: Maybe,
-    /// Key of what was compared; only a digest of it leaves.
+    /// Key of what was compared; only a digest of it is ever reported.
     pub(crate) key: Key,
 }
 
@@ -152,18 +152,18 @@ impl Codec for Sighting {
 }
 
 impl Sighting {
-    /// Bytes it takes at most.
+    /// Upper bound on its encoded bytes.
     pub(crate) fn weight(&self) -> usize {
         length(self.seq) + self.step.weight() + KEY_BYTES
     }
 }
 
-/// Everything kept of one run.
+/// Everything kept for one run.
 #[derive(Debug, Default)]
 pub(crate) struct Run {
     /// Events recorded.
     pub(crate) events: u64,
-    /// What is counted of the task at hand.
+    /// Counters of the current task.
     pub(crate) counted: Counted,
     /// Sequence number of the latest event, for eviction.
     pub(crate) touched: u64,
@@ -171,29 +171,29 @@ pub(crate) struct Run {
     pub(crate) now: Option<i64>,
     /// Event time of the first event that carried one.
     pub(crate) started: Option<i64>,
-    /// Tokens and cost told so far; `None` until an event tells them.
+    /// Tokens and cost reported so far; `None` until an event reports any.
     pub(crate) tokens: Option<u64>,
     pub(crate) cost_micros: Option<u64>,
     pub(crate) pairing: Pairing,
-    /// What is new since control was handed over.
+    /// Whether anything new has come since control was handed over.
     pub(crate) handed: handed::Handed,
-    /// What the harness writes around every answer.
+    /// Lines that the harness writes around every answer.
     pub(crate) margins: margins::Margins,
-    /// Iterations counted in each of the ways a host may show them.
+    /// Iterations, counted in each way a host may report them.
     pub(crate) iterations: Iterations,
-    /// Turns, deliveries and progress, seen as a workflow.
+    /// Turns, deliveries and progress, as a workflow.
     pub(crate) workflow: Workflow,
-    /// Every rule's memory; that of calls, texts and streams is about the task at hand.
+    /// State of every rule; for rules about calls, texts and streams, that of the current task.
     pub(crate) rules: States,
-    /// The same of other tasks.
+    /// The same state for the other tasks.
     pub(crate) lanes: Tasks,
-    /// Tasks by what was worked on last, the latest one last, and when that was.
+    /// Tasks by last activity, the most recent last, each with its time.
     tasks: Ring<(Key, Option<i64>)>,
     pub(crate) evicted: Evicted,
     pub(crate) ladder: Ladder,
-    /// What was last said of each task and agent, and what was found there.
+    /// Latest level per task and agent, and the findings.
     pub(crate) standings: Standings,
-    /// A human said stop.
+    /// A human said to stop.
     pub(crate) stopped: bool,
     pub(crate) ordered: Ordered,
 }
@@ -204,14 +204,14 @@ codec!(struct Run {
 /// What a run forgot about its tasks to make room.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Evicted {
-    /// Tasks with all that was counted about them.
+    /// Tasks forgotten with all their counters.
     pub(crate) tasks: u32,
-    /// Phases, transitions, nodes, failures and the like, one by one.
+    /// Parts of tasks dropped one by one: phases, transitions, nodes, failures and the like.
     pub(crate) parts: u32,
 }
 codec!(struct Evicted { tasks, parts });
 
-/// Iterations of the agent loop, counted in each of the ways a host may show them.
+/// Iterations of the agent loop, counted in each way a host may report them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Iterations {
     pub(crate) outputs: u32,
@@ -223,12 +223,12 @@ pub(crate) struct Iterations {
 codec!(struct Iterations { outputs, turns, turn_starts, rounds, last_round });
 
 impl Iterations {
-    /// The largest of the counts: a host that shows iterations in two ways does not count them twice.
+    /// The largest of the counts, so that a host that reports iterations in two ways does not count them twice.
     pub(crate) fn count(&self) -> u32 {
         self.outputs.max(self.turns).max(self.turn_starts).max(self.rounds)
     }
 
-    /// Bytes it takes at most.
+    /// Upper bound on its encoded bytes.
     fn weight(&self) -> usize {
         let counts = [self.outputs, self.turns, self.turn_starts, self.rounds];
         let round = self.last_round.map_or(1, |_| 1 + KEY_BYTES);
@@ -250,9 +250,9 @@ impl Clone for Run {
 }
 
 impl Run {
-    /// A copy on which a call can be judged as on the run itself: without what no call is compared with, and beside it
-    /// what rules look ahead in, while there is one lane. Several are weighed against each other, each with all that is
-    /// in it.
+    /// A copy on which a call can be judged as on the run itself, without the state that calls are not compared with.
+    /// While there is only one lane, the copy omits look-ahead state, which is returned by reference instead. With
+    /// several lanes the copy is complete, since the rules weigh lanes against each other.
     pub(crate) fn before_call(&self, context: &Context) -> (Self, Option<&States>) {
         if context.task.is_some() || context.parent_task.is_some() || self.lanes.are_several() {
             return (self.clone(), None);
@@ -261,7 +261,7 @@ impl Run {
         (copy, Some(&self.rules))
     }
 
-    /// A copy with other evidence.
+    /// A copy with the given counters, rule state and lanes.
     #[inline(never)]
     fn copied(&self, counted: Counted, rules: States, lanes: Tasks) -> Self {
         Self {
@@ -278,8 +278,8 @@ impl Run {
         }
     }
 
-    /// Counts an event in and moves time forward, never backwards. Tasks that are idle for longer than `idle_ms` are
-    /// forgotten with everything that was kept of them.
+    /// Counts an event and moves the clock forward, never backward. Tasks idle for longer than `idle_ms` are dropped
+    /// with all their state.
     pub(crate) fn enter(&mut self, seq: u64, context: &Context, idle_ms: u64) {
         self.events = self.events.saturating_add(1);
         self.touched = seq;
@@ -289,7 +289,7 @@ impl Run {
             self.collect(idle_ms);
         }
         let (task, parent) = (task_of(context), parent_of(context));
-        // What is heard of is not idle. Most runs work on no task.
+        // A task that an event names is not idle. Most runs name no task.
         let works = !self.is_at_no_task();
         for heard in parent.into_iter().chain([task]).filter(|_| works) {
             if self.tasks.last().is_none_or(|(last, at)| *last != heard || *at != self.now)
@@ -301,21 +301,21 @@ impl Run {
         self.standings.enter(context, task, self.now, seq);
     }
 
-    /// Whether nothing is noted of any task that was worked on.
+    /// Whether no task has been worked on.
     pub(crate) fn is_at_no_task(&self) -> bool {
         self.tasks.len() == 0
     }
 
-    /// The same for a piece of text that [goes on](Self::goes_on) and tells neither a time nor a round nor what it has
-    /// cost.
+    /// [`Self::enter`] for a text delta that [continues the current stream](Self::goes_on) and carries no time, round
+    /// or cost.
     pub(crate) fn enter_plainly(&mut self, seq: u64) {
         self.events = self.events.saturating_add(1);
         self.touched = seq;
         self.standings.goes_on(self.now, seq);
     }
 
-    /// Whether a piece of text that comes in a context changes nothing of the run but its streams: it is the agent's
-    /// that was heard of last, and of no task.
+    /// Whether a text delta in this context changes nothing in the run but its streams: it comes from the agent heard
+    /// last and names no task.
     pub(crate) fn goes_on(&self, context: &Context) -> bool {
         context.task.is_none()
             && context.parent_task.is_none()
@@ -340,11 +340,11 @@ impl Run {
         self.standings.drop_idle(idle);
     }
 
-    /// Forgets all that is kept of one task.
+    /// Drops all state of one task.
     fn drop_task(&mut self, task: Key) {
         self.rules.drop_task(task);
         self.workflow.drop_task(task);
-        // What was said where no task was named is the run's.
+        // Key 0 means no task: levels and findings without a task belong to the run and stay.
         if task != 0 {
             self.drop_lanes(Some(task));
             self.standings.drop_task(task);
@@ -357,14 +357,15 @@ impl Run {
         self.pairing.forget_task(task);
     }
 
-    /// Brings the evidence of a task to hand; 0 is where events name none. `text` is how long a text is that comes.
+    /// Makes the lane of a task current; 0 for events that name none. `text` is the length in bytes of the event's
+    /// text.
     pub(crate) fn turn_to(&mut self, task: Key, parent: Option<Key>, text: usize) {
         let here = Here { counted: &mut self.counted, rules: &mut self.rules };
         self.lanes.enter(here, task, parent, self.now, text);
     }
 
-    /// The task whose calls a judge's answer is about: the one that it names where something was asked about that, else
-    /// another that waits for an answer, what names no task first.
+    /// The task whose calls a judge's answer is about: the named one if it waits for a judgement, else task 0 if that
+    /// waits, else, for an answer that names no task, the last one that waits.
     pub(crate) fn asked(&self, task: Key) -> Key {
         let lanes = self.lanes.evidence(&self.rules, &self.counted);
         let waiting: Vec<Key> =
@@ -373,7 +374,8 @@ impl Run {
         which.or(waiting.last().filter(|_| task == 0)).copied().unwrap_or(task)
     }
 
-    /// Where each rule stands with a scope. What an agent did at a task is its own where nobody else was heard.
+    /// How close each rule is to its thresholds within a scope. A lane counts for an agent only if no other agent was
+    /// active in it.
     pub(crate) fn outlooks(
         &self,
         whose: &Whose,
@@ -394,12 +396,12 @@ impl Run {
         all
     }
 
-    /// Calls that got an outcome.
+    /// Calls with an outcome, over all lanes.
     pub(crate) fn steps(&self) -> u64 {
         self.counted.steps.saturating_add(self.lanes.steps())
     }
 
-    /// Where the task at hand stands, as the possible onset of a loop at the current event.
+    /// The current task's counters as the possible onset of a loop at the current event.
     pub(crate) fn onset(&self) -> Onset {
         let (spent, own) = self.standings.spent();
         Onset {
@@ -412,20 +414,20 @@ impl Run {
         }
     }
 
-    /// Remembers a successful change, and what tells it from others in the same words.
+    /// Records a successful change; `apart` distinguishes it from others with the same arguments.
     pub(crate) fn mutation(&mut self, call: &Call, apart: Key) {
         if self.counted.mutation(call.key ^ apart, call.agent, call.writes) {
             self.lanes.changed();
         }
     }
 
-    /// Ends what was tried before a step forward of a task, or of the run where it names none.
+    /// Ends the evidence from before a step forward, for one task or, with task 0, for the whole run.
     pub(crate) fn advance(&mut self, task: Key, parent: Option<Key>) {
         self.lanes.advance(&mut self.rules, task, parent);
     }
 
-    /// Drops the evidence of the tool, text and stream rules, as a human's message does. Budgets, the ladder's
-    /// memory and exemptions stay.
+    /// Drops the evidence of the tool, text and stream rules, as a human's message does. Budgets, the state of the
+    /// escalation ladder and exemptions stay.
     pub(crate) fn forget_evidence(&mut self) {
         self.rules.forget();
         self.lanes.forget_evidence();
@@ -433,10 +435,9 @@ impl Run {
         self.standings.forget_evidence();
     }
 
-    /// Starts a task over, or every one where none is named: what is kept about it and what was said of it go; what
-    /// others have earned stays, and so do budgets, seen call ids and exemptions. What the run counts for all of its
-    /// tasks together goes unless others have a part in it. What the run's nodes have taken comes back by a `human`'s
-    /// hand alone.
+    /// Starts one task over, or all of them: drops its state, levels and findings. Those of other tasks stay, as do
+    /// budgets, known call ids and exemptions. Evidence that the run keeps for all tasks together goes only if no other
+    /// task contributed to it. The turns its nodes have used are given back only if a `human` asked.
     pub(crate) fn start_over(&mut self, task: Option<Key>, human: bool) {
         if task.is_none_or(|task| !self.standings.others_heard(task)) {
             self.forget_evidence();
@@ -449,14 +450,14 @@ impl Run {
         self.standings.start_over(which);
     }
 
-    /// Starts the run over with nothing but the workflow that it declared, which is no evidence.
+    /// Starts the run over; only a declared workflow, which is not evidence, stays.
     pub(crate) fn restart(&mut self) {
         let workflow = self.workflow.fresh();
         *self = Self { workflow, now: self.now, touched: self.touched, ..Self::default() };
     }
 
-    /// Notes that a task, and the one that it counts for, was worked on, and makes room: those worked on the longest
-    /// ago are forgotten, and where the current one alone takes too much, the oldest of its parts.
+    /// Marks a task and its owner as worked on and makes room: the least recently active tasks are dropped, and if the
+    /// current one alone takes too much, the oldest of its parts.
     pub(crate) fn work_on(&mut self, task: Key, owner: Key) {
         for task in [owner, task] {
             self.tasks.retain(|(known, _)| *known != task);
@@ -468,7 +469,7 @@ impl Run {
             let Some((oldest, _)) = self.tasks.remove(0) else { break };
             self.drop_task(oldest);
             let left = self.weight();
-            // Nothing may have been counted about it, or nothing any more.
+            // The dropped task may have had no counters, or none left.
             self.evicted.tasks = self.evicted.tasks.saturating_add(u32::from(left < weight));
             weight = left;
         }
@@ -482,20 +483,19 @@ impl Run {
         }
     }
 
-    /// Counts the parts of tasks that the event at hand took the place of.
+    /// Counts the parts of tasks that the current event displaced.
     pub(crate) fn note_lost(&mut self) {
         let lost = self.rules.take_lost().saturating_add(self.workflow.take_lost());
         let lost = lost.saturating_add(self.lanes.take_lost());
         self.evicted.parts = self.evicted.parts.saturating_add(u32::try_from(lost).unwrap_or(u32::MAX));
     }
 
-    /// Bytes that everything about tasks takes at most, without the declared graph and the learned one, which have caps
-    /// of their own.
+    /// Upper bound on the bytes of all task state; the declared and the learned graph have caps of their own.
     fn weight(&self) -> usize {
         self.rules.weight().saturating_add(self.workflow.weight()).saturating_add(self.standings.weight())
     }
 
-    /// Whether every collection is within its cap: what a restored snapshot must satisfy.
+    /// Whether every collection is within its cap, which a restored snapshot must satisfy.
     pub(crate) fn fits(&self) -> bool {
         self.counted.fits()
             && self.lanes.fits()
@@ -531,7 +531,7 @@ mod tests {
                     continue;
                 }
                 let run = detector.run(&Scope::default()).unwrap();
-                // Beside what is kept of tasks, the empty rules and the graphs are in this.
+                // The encoded state also contains the empty rules and the graphs.
                 let kept =
                     run.rules.task_bytes() + crate::codec::encode(&run.workflow).len() - run.workflow.graph_bytes();
                 let (weight, graphless) = (run.weight(), kept.saturating_sub(64));

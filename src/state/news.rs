@@ -1,6 +1,5 @@
-//! Which steps of a task bring something new: a kind of call that was not made lately, an outcome that is another one
-//! than the latest of its kind, a figure that falls by the same again. An acknowledgement of something that only has
-//! other figures is none.
+//! Which steps of a task bring something new: a kind of call not made lately, an outcome that differs from the latest
+//! of its kind, or a figure that keeps falling by the same amount. The same answer with other figures is not new.
 
 use super::pairing::{Call, Step};
 use super::ring::Ring;
@@ -8,58 +7,57 @@ use crate::codec::codec;
 use crate::model::ToolResult;
 use crate::text::{Figures, Left, combine, frame, heading, mark, trimmed};
 
-/// Kinds of calls that are known.
+/// Kinds of calls remembered.
 const KINDS: usize = 12;
-/// Lines that a heading is in, and the bytes of them that are read.
+/// Lines of an answer that form its heading, and the bytes of it that are read.
 const HEAD: usize = 3;
 const HEAD_BYTES: usize = 256;
-/// Bits of how often in a row a figure has fallen, and of by how much.
+/// Bits that count how often in a row a figure fell, and the width of the digest of the amount.
 const OFTEN: u16 = 3;
 const AMOUNT: u32 = u16::BITS - OFTEN.count_ones();
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct News {
-    /// The one that came last at the end.
+    /// The most recent last.
     kinds: Ring<Came>,
 }
 codec!(struct News { kinds });
 
-/// What a kind of call came to.
+/// The latest outcome of a kind of call.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Came {
-    /// The tool, the agent and the arguments without their figures.
+    /// Hash of the tool, the agent and the arguments without their figures.
     pub(crate) kind: u32,
     pub(crate) call: u32,
-    /// The root of an error, which is odd; of an answer the first lines without their figures, which is even: a page
-    /// that was turned has another heading.
+    /// Odd for an error: its root. Even for an answer: its first lines without their figures, as the next page has
+    /// another heading.
     pub(crate) sign: u32,
-    /// Half of the same of the latest that was another one.
+    /// 16 bits of the `sign` of the latest outcome that differed.
     other: u16,
-    /// The sum of the whole numbers in its first lines, and by how much it has fallen; of an error the fewest that were
-    /// left.
+    /// The sum of the whole numbers in its first lines; for errors, the fewest that were left.
     pub(crate) sum: u32,
-    /// How often in a row it has fallen, and behind that a digest of by how much.
+    /// How often in a row `sum` has fallen, and above those bits a digest of the amount.
     fell: u16,
 }
 codec!(struct Came { kind, call, sign, other, sum, fell });
 
-/// What a call came to, and what the one of its kind before it did.
+/// The outcome of a call, and that of the one of its kind before it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Kin {
-    /// A mark of the first lines of its answer without their figures.
+    /// Mark of the first lines of its answer without their figures.
     pub(crate) head: u32,
     pub(crate) now: Came,
     pub(crate) before: Option<Came>,
 }
 
 impl Kin {
-    /// Whether the same call was made before, as the latest of its kind.
+    /// Whether the latest call of its kind was the very same.
     pub(crate) fn is_same_call(&self) -> bool {
         self.before.is_some_and(|before| before.call == self.now.call)
     }
 
-    /// Whether the latest of its kind failed at the same root, or got an answer with the same heading but for its
-    /// figures.
+    /// Whether the latest call of its kind failed for the same root cause, or got an answer with the same heading but
+    /// for figures.
     pub(crate) fn is_alike(&self) -> bool {
         self.before.is_some_and(|before| before.sign == self.now.sign)
     }
@@ -84,12 +82,12 @@ impl Came {
     }
 }
 
-/// Half of a mark; 0 for none.
+/// A mark folded to 16 bits; 0 for none.
 const fn half(mark: u32) -> u16 {
     (mark ^ mark >> 16) as u16
 }
 
-/// The words at the end of what a long view shows: a list that was scrolled has the same heading.
+/// Hash of the words at the end of a long view, since a scrolled list keeps its heading; 0 for anything else.
 fn foot(call: &Call, answer: &str) -> u32 {
     if !call.asks.shows() || answer.len() < 2 * HEAD_BYTES {
         return 0;
@@ -97,22 +95,22 @@ fn foot(call: &Call, answer: &str) -> u32 {
     frame(answer.get(answer.ceil_char_boundary(answer.len() - HEAD_BYTES)..).unwrap_or_default())
 }
 
-/// The first bytes of an answer.
+/// The first [`HEAD_BYTES`] bytes of an answer, at a character boundary.
 pub(crate) fn beginning(answer: &str) -> &str {
     answer.get(..answer.floor_char_boundary(HEAD_BYTES)).unwrap_or_default()
 }
 
 impl News {
-    /// Takes a step in, and notes in it what it and those before it brought.
+    /// Takes in a step, and notes on it what it brought compared with those before it.
     pub(crate) fn step(&mut self, step: &mut Step, result: &ToolResult, salt: u64) {
         let Some(call) = step.call.as_ref().filter(|call| !call.is_thought(step, result)) else { return };
         let (mut now, head) = Came::of(step, call, result, salt);
         let before = self.kinds.take(|known| known.kind == now.kind);
         let alike = before.filter(|before| before.sign == now.sign);
-        // By turns with another one.
+        // Alternates with another outcome.
         let swings = before.is_some_and(|before| before.other != 0 && before.other == half(now.sign));
         now.other = before.map_or(0, |before| if alike.is_some() { before.other } else { half(before.sign) });
-        // Fewer errors are fewer, whatever the first of them is.
+        // Fewer errors are fewer, whichever comes first.
         if let Some(before) = before.filter(|before| before.is_error() && now.is_error()) {
             now.sum = Left::of(&result.output).count();
             step.fewer = now.sum != 0 && now.sum < before.sum;
@@ -122,11 +120,11 @@ impl News {
             let short = ((by ^ by >> AMOUNT) as u16) << OFTEN.count_ones();
             now.fell = if by == 0 { 0 } else { short | ((before.fell & OFTEN) + 1).min(OFTEN) };
         }
-        // By the same again, or for the third time in a row.
+        // By the same amount again, or for the third time in a row.
         let falls = alike.is_some_and(|before| {
             now.fell != 0 && (now.fell & !OFTEN == before.fell & !OFTEN || now.fell & OFTEN == OFTEN)
         });
-        // That nothing was found, or went wrong without a word, is none.
+        // An empty result, or a failure without a message, brings nothing new.
         let empty = step.facts.negative || step.facts.failed && trimmed(&result.output).is_empty();
         let tells = before.is_some() || !empty;
         step.is_news = alike.is_none() && !swings && tells || falls || step.fewer;

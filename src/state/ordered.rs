@@ -1,24 +1,24 @@
-//! What the user and the system have ordered of the run, which it goes round in circles for on purpose.
+//! What the user and the system have asked the run to repeat on purpose.
 
 use crate::codec::codec;
 use crate::text::{ordered_times, orders_sweep, orders_wait};
 
-/// How often something is to be done, as the latest message of the user and the latest order of the system have it, 0
-/// for nothing of the kind; and whether the user has ordered to wait for something, or to go through many things.
+/// How often something is to be done, by the user's latest message and the system's latest order, 0 for no such order;
+/// and whether the user asked to wait for something or to go through many things.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ordered {
     by_user: u16,
     by_system: u16,
     pub(crate) waits: bool,
     pub(crate) sweeps: bool,
-    /// The low half of the number of the user's latest message among the events.
+    /// The low half of the sequence number of the user's latest message.
     said: u32,
 }
 codec!(struct Ordered { by_user, by_system, waits, sweeps, said });
 
 impl Ordered {
-    /// The user says something, in that event. What is said right after an order takes nothing of it back, and no
-    /// question does.
+    /// The user says something, in event number `event`. A message directly after an order does not revoke it, nor does
+    /// a question.
     pub(crate) fn heard(&mut self, text: &str, event: u64) {
         let goes_on = (event as u32).wrapping_sub(self.said) == 1 || text.trim_end().ends_with(['?', '？', '؟']);
         let before = if goes_on { *self } else { Self::default() };
@@ -28,7 +28,7 @@ impl Ordered {
         self.said = event as u32;
     }
 
-    /// What else the system tells takes no order back.
+    /// The system asks for `times` repetitions; other system messages (0) revoke nothing.
     pub(crate) fn told(&mut self, times: u32) {
         if times > 0 {
             self.by_system = times as u16;

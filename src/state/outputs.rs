@@ -1,33 +1,33 @@
-//! Long outputs that came, of which most are never read.
+//! Long outputs seen, most of which are never read.
 //!
-//! An output is read when one like it came before: when it may be equal to it but for what changes by itself. One that
-//! is like none is *left*: it passes for what equals it to the byte. The latest of these are kept as they came, so that
-//! the first two of a loop are told to be equal when the second one comes; of those that lie further back, the second
-//! and the third are.
+//! An output is read only if a similar one came before, that is, if it may be equal to it after masking. One that is
+//! like no other is *left*: it is represented by its exact bytes alone. The latest of these are kept verbatim, so that
+//! the first two outputs of a loop are recognised as equal when the second one comes; further back, the second and the
+//! third are.
 
 use super::Ring;
 use crate::codec::{Codec, Reader, codec};
 use crate::text::{Glance, OutcomeFacts, Unread, mark};
 use alloc::{boxed::Box, string::String, vec::Vec};
 
-/// Outputs that are remembered by their sketches.
+/// Outputs remembered by their sketches.
 const SEEN: usize = 14;
-/// Of those that were left, the latest, of which 8 KB each are kept at most.
+/// Left outputs kept verbatim, the latest, each at most 8 KB.
 const KEPT: usize = 3;
-/// Outputs for which others have passed.
+/// Left outputs that others have been identified with.
 const TWINS: usize = 16;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Outputs {
-    /// Each sketch once, the latest last.
+    /// Each sketch once, the most recent last.
     seen: Ring<Seen>,
     kept: Ring<Unread>,
-    /// Hardly a run has any.
+    /// Hardly any run has one.
     twins: Option<Box<Ring<Unread>>>,
 }
 codec!(struct Outputs { seen, kept, twins });
 
-/// An output that was left, and others of its sketch.
+/// A left output, which stands for all others of its sketch.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     sketch: u32,
@@ -50,7 +50,7 @@ impl Codec for Seen {
 }
 
 impl Outputs {
-    /// Whether an output is left unread, `text` by its words.
+    /// Whether an output is left unread; `text` is the output, which is kept if it is short enough.
     pub(crate) fn leaves(&mut self, glance: &Glance, text: &str, salt: u64) -> bool {
         let Some(sketch) = glance.sketch else { return false };
         let exact = mark(glance.exact);
@@ -59,7 +59,7 @@ impl Outputs {
             return known.exact == exact;
         }
         self.seen.push(Seen { sketch, exact }, SEEN);
-        // One of the sketch was forgotten.
+        // An earlier output of this sketch was forgotten in `seen`.
         let mut room = self.kept.take(|known| known.sketch() == sketch).map_or_else(String::new, Unread::into_room);
         if let Some(twins) = &mut self.twins {
             twins.retain(|known| known.sketch() != sketch);
@@ -73,7 +73,7 @@ impl Outputs {
         true
     }
 
-    /// Lets an output that was read pass for the one that was left, where it is equal to it once both are masked.
+    /// Identifies an output that was read with the one that was left, if the two are equal after masking.
     pub(crate) fn settle(&mut self, glance: &Glance, facts: &mut OutcomeFacts) {
         let Some(sketch) = glance.sketch else { return };
         if let Some(twin) =
@@ -91,7 +91,7 @@ impl Outputs {
         }
     }
 
-    /// Reads what was left: no text is kept of a task that is not at hand.
+    /// Reads what was left, since no text is kept for a task that is not current.
     pub(crate) fn park(&mut self) {
         self.kept.iter_mut().for_each(Unread::read);
     }

@@ -1,14 +1,14 @@
-//! A window whose items are looked at one by one and seldom: in one piece of memory, as a snapshot holds them.
+//! A window whose items are looked at rarely and one at a time, kept encoded in one piece, as in a snapshot.
 
 use super::Ring;
 use crate::codec::{Codec, Reader, codec, decode};
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 
-/// Room that is made at once.
+/// Bytes reserved at once.
 const ROOM: usize = 256;
 
-/// What an item is found by; two of one mark are told apart by whoever looks.
+/// The mark an item is found by; callers distinguish items with equal marks.
 pub(crate) trait Marked {
     fn mark(&self) -> u32;
 
@@ -16,7 +16,7 @@ pub(crate) trait Marked {
     fn fits(&self) -> bool;
 }
 
-/// The latest items, oldest first, each as its bytes. The cap is the caller's.
+/// The latest items, oldest first, each in its encoded form. The cap is the caller's.
 #[derive(Clone, Debug)]
 pub(crate) struct Packed<T> {
     heads: Ring<Head>,
@@ -71,7 +71,7 @@ impl<T: Codec + Marked> Packed<T> {
         }
     }
 
-    /// Where an item begins.
+    /// Offset of an item in `bytes`.
     fn start(&self, index: usize) -> usize {
         self.heads.iter().take(index).map(|head| head.length as usize).sum()
     }
@@ -85,7 +85,7 @@ impl<T: Codec + Marked> Packed<T> {
         })
     }
 
-    /// Hardly any has the mark, so nothing but marks is looked at on the way.
+    /// Few items have the mark, so the search touches nothing but marks.
     fn position(&self, mark: u32, fits: impl Fn(&T) -> bool) -> Option<(usize, T)> {
         self.heads.holds(|head| head.mark == mark).then_some(())?;
         let mut next = 0;
@@ -100,12 +100,12 @@ impl<T: Codec + Marked> Packed<T> {
         }
     }
 
-    /// The first item of a mark that fits.
+    /// The first item with this mark that fits.
     pub(crate) fn find(&self, mark: u32, fits: impl Fn(&T) -> bool) -> Option<T> {
         self.position(mark, fits).map(|(_, item)| item)
     }
 
-    /// Takes it out.
+    /// Removes and returns the first item with this mark that fits.
     pub(crate) fn take_out(&mut self, mark: u32, fits: impl Fn(&T) -> bool) -> Option<T> {
         let (index, item) = self.position(mark, fits)?;
         self.remove(index);
@@ -117,7 +117,7 @@ impl<T: Codec + Marked> Packed<T> {
     }
 }
 
-/// As a [`Ring`] of the items themselves.
+/// Encoded like a [`Ring`] of the items.
 impl<T: Codec + Marked> Codec for Packed<T> {
     const SIZE: usize = Ring::<Head>::SIZE + 24;
 
@@ -135,7 +135,7 @@ impl<T: Codec + Marked> Codec for Packed<T> {
         let mut packed = Self::default();
         for _ in 0..from.count() {
             let Some((item, bytes)) = from.with_bytes::<T>() else { break };
-            // Here, where it is unpacked anyway: packed it is never looked at again unless it is asked for.
+            // Checked while it is decoded anyway: packed items are not looked at again until they are needed.
             if !item.fits() {
                 from.spoil();
                 break;
@@ -167,7 +167,7 @@ mod tests {
     fn is_a_ring() {
         let (mut packed, mut ring) = (Packed::<(u64, u64)>::default(), Ring::default());
         for number in 0..500_u64 {
-            // Some are taken out and put back, as what comes round is; marks of some are alike.
+            // Some items are taken out and put back, as recurring ones are, and some marks are equal.
             let name = number * 7919 % 23 + ((number % 2) << 32);
             let known = packed.take_out(name as u32, |(known, _)| *known == name);
             let wanted = ring.take(|(known, _)| *known == name);

@@ -13,20 +13,20 @@ use alloc::{boxed::Box, string::String, vec::Vec};
 use core::cell::OnceCell;
 use smol_str::SmolStr;
 
-/// Milliseconds of a pause that is no haste.
+/// Milliseconds; a shorter pause does not count as waiting.
 const MOMENT: u32 = 2_000;
-/// Words of a result that are looked at.
+/// Words of a result that are read.
 const WORDS: usize = 256;
 /// Calls that may wait for their result at once.
 const PENDING: usize = 64;
-/// Of those, how many may keep what an error may repeat of them.
+/// How many of those, the latest, keep what an error may repeat of their arguments.
 const ECHOES: usize = 8;
-/// Loops that a call is refused for: one of each rule that judges calls before they run.
+/// Loops that one call may be refused for: one for each rule that judges calls before they run.
 const REFUSED_FOR: usize = 8;
-/// Bytes of a tool name kept for results that do not repeat it.
+/// Bytes kept of a tool's name, for results that do not repeat it.
 const NAME: usize = 64;
 
-/// Of those, how many may keep a task's name that is longer than [`NAME`].
+/// How many pending calls, the latest, may keep a task name longer than [`NAME`].
 const LONG_NAMES: usize = 4;
 
 /// The task that a call named, for a result that names none.
@@ -47,60 +47,60 @@ impl NamedTask {
     }
 }
 
-/// A call: what the rules see before it runs.
+/// A call as the rules see it before it runs.
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
     /// The tool's name, at most [`NAME`] bytes.
     pub(crate) name: SmolStr,
     pub(crate) tool: Key,
-    /// The tool, and of a shell the program.
+    /// Mark of the tool and, for a shell, the program.
     pub(crate) kind: u32,
-    /// Its arguments without their figures.
+    /// Hash of its arguments without their figures.
     pub(crate) frame: u32,
     pub(crate) key: Key,
-    /// The key byte for byte.
+    /// Key of the call as it was made.
     pub(crate) raw: Key,
     pub(crate) agent: Key,
     pub(crate) round: Option<Key>,
     pub(crate) target: Option<Key>,
     pub(crate) mutates: bool,
-    /// It writes where whatever runs may read it.
+    /// It writes where a program may read it.
     pub(crate) writes: bool,
-    /// How many it is to change at most; 0 where it does not say so.
+    /// The most items it is to change; 0 if it does not say.
     pub(crate) limit: u32,
-    /// Whether it holds the change that it makes.
+    /// Whether its arguments contain the change itself.
     pub(crate) edit: Edit,
-    /// The tool is declared to be asked again and again.
+    /// The tool is configured as one that is polled.
     pub(crate) polling: bool,
     /// It looks at the state of something that changes by itself.
     pub(crate) watches: bool,
-    /// It lets time pass and does nothing else.
+    /// It only lets time pass.
     pub(crate) idles: bool,
-    /// Equal answers to different calls of the tool are declared to be evidence.
+    /// The tool is configured so that equal answers to different calls are evidence.
     pub(crate) compare_answers: bool,
-    /// A success that holds no more than this says that all went well, not that nothing was found.
+    /// A successful answer as empty as this means that all went well, not that nothing was found.
     pub(crate) quiet: Empty,
     pub(crate) asks: Asks,
     /// It asks for one page of a list.
     pub(crate) pages: bool,
-    /// Whose changes may have changed what comes of it.
+    /// Whose changes may have affected its outcome.
     pub(crate) sees: Sees,
     pub(crate) onset: Onset,
-    /// Milliseconds before it in which no call of its task got an outcome, or for which its agent slept, in it as well;
-    /// 0 where nobody tells.
+    /// Milliseconds before it in which no call of its task got an outcome, or for which its agent slept, this call
+    /// included; 0 if unknown.
     pub(crate) pause: u32,
-    /// What an error may repeat of the arguments.
+    /// What an error may repeat of its arguments.
     pub(crate) echo: Late<Echo>,
     pub(crate) id: Option<Key>,
-    /// Its task; 0 for none. The names are there while they are needed.
+    /// Key of its task; 0 for none. The names are kept while they are needed.
     pub(crate) task: Key,
     pub(crate) named: Option<Box<NamedTask>>,
-    /// Refused by a verdict: a result is more likely another call's.
+    /// Refused by a verdict; a result is more likely another call's.
     pub(crate) vetoed: bool,
-    /// The beginning of its arguments, where payloads may leave.
+    /// The beginning of its arguments, if payloads may be reported.
     pub(crate) asked: Option<Box<Asked>>,
-    /// The loops that it counts as refused for until it has run: in shadow mode as well, where nobody is told to refuse
-    /// it.
+    /// Keys of the loops it counts as refused for until it has run; in shadow mode too, where the host is not told to
+    /// refuse it.
     pub(crate) refused: Vec<Key>,
 }
 codec!(struct Call {
@@ -108,12 +108,12 @@ codec!(struct Call {
     named, vetoed, asked, refused,
 } raw);
 
-/// The beginning of a call's arguments: in a box of its own, since hardly anybody asks for it.
+/// The beginning of a call's arguments, boxed because it is rarely needed.
 #[derive(Clone, Debug)]
 pub(crate) struct Asked(pub(crate) String);
 codec!(struct Asked (_));
 
-/// How many new mutations there were before a step and after it, of those that it sees.
+/// How many new mutations of the kind that a step sees there were before and after it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Changes {
     sees: Sees,
@@ -122,7 +122,7 @@ pub(crate) struct Changes {
 }
 
 impl Changes {
-    /// Where the step changes nothing.
+    /// For a step that has changed nothing so far.
     pub(crate) fn before(counted: &Counted, sees: Sees) -> Self {
         let before = counted.seen(sees);
         Self { sees, before, after: before }
@@ -133,40 +133,40 @@ impl Changes {
     }
 }
 
-/// A call with its outcome: what most rules count.
+/// A call with its outcome, which most rules count.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
-    /// Absent for a result whose call was never seen.
+    /// `None` for a result whose call was never seen.
     pub(crate) call: Option<Call>,
     pub(crate) tool: Key,
     pub(crate) agent: Key,
     pub(crate) outcome: Outcome,
     pub(crate) facts: OutcomeFacts,
-    /// New mutations of its agent, those that it may have seen, and all of the run.
+    /// New mutations by its agent, those that may have affected it, and all of its lane.
     pub(crate) own: Changes,
     pub(crate) seen_changes: Changes,
     pub(crate) all: Changes,
-    /// It made a change that was made before, after another one.
+    /// It repeated an earlier change, with another one in between.
     pub(crate) remade: bool,
-    /// What it came to, and what the one of its kind before it did.
+    /// Its outcome, and that of the previous call of its kind.
     pub(crate) kin: Kin,
-    /// It brought something new; it failed as the one before it, and fewer are left of what it complains about.
+    /// It brought something new; it failed like the one of its kind before it, with fewer errors left (`fewer`).
     pub(crate) is_news: bool,
     pub(crate) fewer: bool,
-    /// It went well, and took out another part of what is searched for by halves.
+    /// It succeeded and ruled out a part of a bisection.
     pub(crate) narrows: bool,
-    /// Number of its agent's latest step before it, and of the latest that brought something new, with a mark of the
-    /// round; 0 for none.
+    /// Index of its agent's previous step, and of the latest one with news, with a mark of that one's round; 0 for
+    /// none.
     pub(crate) previous: u64,
     pub(crate) news: u64,
     pub(crate) news_round: u16,
-    /// The agent slept before it, in this call or in the one before.
+    /// The agent slept in this call or the one before.
     pub(crate) slept: bool,
-    /// [`Call::pause`], or the time for which the call itself has waited.
+    /// [`Call::pause`], or more if the call itself waited.
     pub(crate) pause: u32,
-    /// It let time pass and told nothing else.
+    /// It only let time pass, and its answer is short.
     pub(crate) idles: bool,
-    /// Number of this step in the run, counted from 1.
+    /// Index of this step in its lane, from 1.
     pub(crate) index: u64,
     pub(crate) at: Option<i64>,
     pub(crate) sighting: Sighting,
@@ -174,10 +174,10 @@ pub(crate) struct Step {
     pub(crate) lookups: Lookups,
 }
 
-/// What a step's result was looked through for: where a rule asks, and once.
+/// What has been looked up in a step's result, computed on first use.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lookups {
-    /// [`Step::root`] and, of what did not fail, the place of [`Step::root_line`].
+    /// [`Step::root`] and, for a success, the span of [`Step::root_line`].
     root: OnceCell<Key>,
     line: OnceCell<Option<Span>>,
     /// [`Step::occurrence`], [`Step::effect`] and [`Step::words`].
@@ -187,7 +187,7 @@ pub(crate) struct Lookups {
 }
 
 impl Step {
-    /// Something else that repeats, seen as a call with its outcome: it is made at once, and changes nothing.
+    /// A custom event as a call with its outcome; it is instantaneous and changes nothing.
     pub(crate) fn of_custom(
         call: Call,
         facts: OutcomeFacts,
@@ -224,17 +224,17 @@ impl Step {
         }
     }
 
-    /// New mutations before it that may have changed what came of it.
+    /// New mutations before it that may have affected its outcome.
     pub(crate) const fn mutations_before(&self) -> u64 {
         self.seen_changes.before
     }
 
-    /// The same after it: one more where the step itself changed something new.
+    /// The same after it: one more if the step itself made a new change.
     pub(crate) const fn mutations_after(&self) -> u64 {
         self.seen_changes.after
     }
 
-    /// The tool's name: its call's, else what the result says.
+    /// The tool's name, from its call or else from the result.
     pub(crate) fn name<'a>(&'a self, result: &'a ToolResult) -> &'a str {
         let own = self.call.as_ref().map(|call| call.name.as_str());
         own.or(result.tool.as_deref()).unwrap_or("a tool")
@@ -250,12 +250,12 @@ impl Step {
         self.call.as_ref().and_then(|call| call.target).map_or(0, mark)
     }
 
-    /// It as an occurrence, which many rules keep.
+    /// The step as an occurrence, which many rules keep.
     pub(crate) fn occurrence(&self) -> Occurrence {
         self.lookups.seen.get_or_init(|| Occurrence::new(self.sighting, self.onset)).clone()
     }
 
-    /// Whether nothing was done for a while before it: whoever pauses waits for something.
+    /// Whether nothing happened for a while before it, as when an agent waits for something.
     pub(crate) const fn paused(&self) -> bool {
         self.pause >= PAUSE
     }
@@ -265,31 +265,30 @@ impl Step {
         self.call.as_ref().is_some_and(|call| !call.mutates)
     }
 
-    /// Whether it looks again at something after so long a pause, or after a sleep, that it is there for nothing but to
-    /// wait.
+    /// Whether it looks again at something after such a long pause, or after a sleep, that its purpose is to wait.
     pub(crate) fn watches(&self) -> bool {
         self.looks() && (self.slept && self.paused() || self.pause >= LONG_PAUSE)
     }
 
-    /// Whether its agent lets time pass for what waiting may end: for a while, or for a moment where it has changed
-    /// something itself, which may have to come up first.
+    /// Whether its agent gives waiting a chance: it paused for a while, or for a moment after it had changed something
+    /// itself that may take time to come up.
     pub(crate) fn waits_out(&self) -> bool {
         let short = || self.slept || self.pause >= MOMENT && self.looks();
         self.paused() || self.own.before > 0 && short()
     }
 
-    /// The same of one that failed; nobody asks what it tells after so long a pause that it is there for nothing but to
-    /// wait.
+    /// Whether a failed step is part of waiting: a look after a long pause, whatever it says, or a transient failure
+    /// that is [waited out](Self::waits_out).
     pub(crate) fn is_waited_out(&self) -> bool {
         self.looks() && self.pause >= LONG_PAUSE || self.facts.transient && self.waits_out()
     }
 
-    /// Where things stand after it: read where a rule asks, and once.
+    /// The state of things after it, read on first use.
     pub(crate) fn effect(&self, result: &ToolResult) -> &Effect {
         self.lookups.effect.get_or_init(|| Effect::of(&result.output))
     }
 
-    /// The first words of its result, as [`word_hashes`] tells them.
+    /// The first words of its result, as by [`word_hashes`].
     pub(crate) fn words(&self, result: &ToolResult) -> &[u32] {
         self.lookups.words.get_or_init(|| {
             let mut words = Vec::with_capacity(WORDS.min(result.output.len() / 2 + 1));
@@ -298,12 +297,12 @@ impl Step {
         })
     }
 
-    /// The error at the root of its result: looked for where a rule asks, and once.
+    /// The root cause in its result, looked up on first use.
     pub(crate) fn root(&self, result: &ToolResult, salt: u64) -> Option<Key> {
         self.root_line(result).map(|line| *self.lookups.root.get_or_init(|| mistake(line, salt)))
     }
 
-    /// The line that [`Self::root`] is about.
+    /// The line that [`Self::root`] is taken from.
     pub(crate) fn root_line<'a>(&self, result: &'a ToolResult) -> Option<&'a str> {
         let place = match self.facts.marks {
             Some(marks) => marks.root,
@@ -317,14 +316,13 @@ impl Step {
         if self.facts.marks.is_some_and(|marks| marks.unmarked) { None } else { first_mark(&result.output) }
     }
 
-    /// What is wrong, as its result tells: the error at its root; of one that failed its first mark or, where there is
-    /// none, its class.
+    /// What its result says is wrong: the root cause, or for a failure its first marked line or else its class.
     pub(crate) fn error(&self, result: &ToolResult, salt: u64) -> Option<Key> {
         let first = |class| self.first_mark(result).map_or(class, |line| mistake(line, salt));
         self.root(result, salt).or_else(|| self.facts.class.map(first))
     }
 
-    /// Whether a statement has changed as many as it was allowed to, so that there are more.
+    /// Whether a statement changed as many items as it was limited to, so that more are left.
     pub(crate) fn leaves_more(&self, result: &ToolResult) -> bool {
         let tells = |number: u32| {
             let mut numbers = result.output.split(|char: char| !char.is_ascii_digit());
@@ -333,25 +331,25 @@ impl Step {
         self.call.as_ref().is_some_and(|call| call.limit > 0 && tells(call.limit))
     }
 
-    /// Whether waiting may end what its result tells.
+    /// Whether what its result reports may pass by waiting.
     pub(crate) fn transient(&self, result: &ToolResult) -> bool {
         if self.facts.failed { self.facts.transient } else { transient(result) }
     }
 }
 
 impl Call {
-    /// A thought written down is nothing done; a click that answers nothing was made all the same.
+    /// Whether it only wrote down a thought, which does nothing. A click with an empty answer is no thought.
     pub(crate) fn is_thought(&self, step: &Step, result: &ToolResult) -> bool {
         let blank = step.outcome == Outcome::Ok && trimmed(&result.output).is_empty();
         blank && !self.mutates && self.quiet != Empty::Blank && !self.asks.shows()
     }
 
-    /// Whether it is a shell's that runs a program.
+    /// Whether it is a shell call that runs a program.
     pub(crate) fn runs_a_program(&self) -> bool {
         self.kind != kind_of(self.tool, 0)
     }
 
-    /// A call that is not yet looked at closely: without target, hints and onset.
+    /// A call before it is analysed: without target, hints and onset.
     pub(crate) fn new(name: &str, tool: Key, keys: CallKey, call_id: Option<&str>, context: &Context) -> Self {
         Self {
             name: name.get(..name.floor_char_boundary(NAME)).unwrap_or_default().into(),
@@ -392,24 +390,24 @@ impl Call {
 }
 
 impl Call {
-    /// Whether it is a task's, or a part's of it.
+    /// Whether it belongs to a task or to one of its subtasks.
     fn is_of(&self, task: Key) -> bool {
         let parent = || self.named.as_ref().and_then(|named| named.parent.as_deref()).map(task_key);
         self.task == task || (task != 0 && parent() == Some(task))
     }
 
-    /// Whether a result of that task may be its own: where one of both names none.
+    /// Whether a result of that task may be its own: one of the two names none.
     fn may_be_of(&self, task: Key) -> bool {
         task == 0 || self.task == 0
     }
 }
 
-/// What is told of a call at a task: tasks that count their calls on their own do not retell each other's.
+/// A call id within a task: tasks with call ids of their own are not replays of each other.
 fn of_task(what: Key, task: Key) -> Key {
     if task == 0 { what } else { combine("task", &[what, task]) }
 }
 
-/// Key of a call id; an empty one names no call.
+/// Key of a call id; `None` for an empty one.
 fn id_key(id: &str) -> Option<Key> {
     (!id.is_empty()).then(|| key("call-id", id.as_bytes()))
 }
@@ -417,15 +415,15 @@ fn id_key(id: &str) -> Option<Key> {
 /// What a result belongs to.
 #[allow(clippy::large_enum_variant, reason = "made once per result and taken apart at once")]
 pub(crate) enum Matched {
-    /// A call that waited for it.
+    /// A call that was pending.
     Call(Call),
     /// No call was seen.
     None,
-    /// The call was answered before: a re-played transcript.
+    /// A call that was answered before, in a replayed transcript.
     Replay,
 }
 
-/// Which calls wait for a result, and which were told of before.
+/// Which calls wait for a result, and which were reported before.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pairing {
     pending: Ring<Call>,
@@ -434,7 +432,7 @@ pub(crate) struct Pairing {
 codec!(struct Pairing { pending, retold });
 
 impl Pairing {
-    /// Takes note of a call; false when it is one that was told of before.
+    /// Records a call; false if it is a replay of one reported before.
     pub(crate) fn call(&mut self, call: &Call, telling: Telling<'_>) -> bool {
         let Some(id) = call.id else {
             self.retold.moves_on();
@@ -443,20 +441,20 @@ impl Pairing {
         let near = |waiting: &&Call| waiting.agent == call.agent && waiting.task == call.task;
         let mut others = self.pending.iter().filter(near);
         let alone = others.clone().next().is_none();
-        // What was refused is not waiting: an agent that insists is heard again.
+        // A refused call is not pending: if the agent insists, it counts again.
         let waits = others.any(|waiting| waiting.id == Some(id) && waiting.raw == call.raw && !waiting.vetoed);
         let told = of_task(id, call.task);
         self.retold.call(Known { id: told, call: call.raw, agent: call.agent, waits, alone }, telling)
     }
 
-    /// The host goes on with an earlier run, and may tell all of it once more.
+    /// The host continues an earlier run and may replay all of it.
     pub(crate) fn resume(&mut self) {
         self.retold.resume();
     }
 
     /// Lets a call wait for its result.
     pub(crate) fn wait(&mut self, call: Call) {
-        // Of many that wait at once, the older ones keep their identity alone.
+        // With many calls pending, the older ones keep only their identity.
         if let Some(older) = self.pending.nth_back_mut(ECHOES - 1) {
             older.echo = Late::default();
         }
@@ -475,7 +473,7 @@ impl Pairing {
         }
     }
 
-    /// Notes for which loops the newest call counts as refused.
+    /// Notes the loops that the newest call counts as refused for.
     pub(crate) fn refuse(&mut self, mut loops: Vec<Key>) {
         loops.truncate(REFUSED_FOR);
         if let Some(call) = self.pending.iter_mut().next_back() {
@@ -483,10 +481,10 @@ impl Pairing {
         }
     }
 
-    /// The call a result belongs to: by call id, else the oldest unanswered call of that tool that was not refused,
-    /// else the oldest of that tool, the agent's own before another's; one of the result's task before one that names
-    /// none, and never another task's. An id that no call had may belong to a call without one, but not when the host
-    /// made the result up.
+    /// The call that a result belongs to: by call id; else the agent's oldest pending call of that tool that was not
+    /// refused, else its oldest one, else another agent's. Calls of the result's task come before calls without a task,
+    /// and calls of other tasks are never taken. A result with an unknown id may belong to a call without an id, unless
+    /// the host made the result up.
     pub(crate) fn result(&mut self, result: &ToolResult, context: &Context) -> Matched {
         let (agent, task) = (agent_of(context), task_of(context));
         if let Some(id) = result.call_id.as_deref().and_then(id_key) {
@@ -507,9 +505,9 @@ impl Pairing {
         self.of_tool(result, agent, task).map_or(Matched::None, |index| self.take(index))
     }
 
-    /// The task of the call that a result belongs to, where the result names none.
+    /// The task of the call that a result belongs to, if the result names none.
     pub(crate) fn named(&self, result: &ToolResult, context: &Context) -> Option<&NamedTask> {
-        // Mostly nothing waits that names a task.
+        // Usually no pending call names a task.
         self.pending.iter().any(|call| call.task != 0).then_some(())?;
         let (agent, id) = (agent_of(context), result.call_id.as_deref().and_then(id_key));
         let by_id = id.and_then(|id| self.with_id(id, agent, round_key(context), 0));
@@ -517,12 +515,12 @@ impl Pairing {
         self.pending.iter().nth(index)?.named.as_deref()
     }
 
-    /// Which call without an id, or for a result without one, is meant.
+    /// Index of the call that a result belongs to by its tool, where the call or the result has no id.
     fn of_tool(&self, result: &ToolResult, agent: Key, task: Key) -> Option<usize> {
         let tool = result.tool.as_deref().map(|tool| key("tool", tool.as_bytes()));
         let id_fits = |call: &Call| call.id.is_none() || result.call_id.as_deref().and_then(id_key).is_none();
         let fits = |call: &Call| tool.is_none_or(|tool| call.tool == tool) && call.agent == agent && id_fits(call);
-        // Where an agent answers another one's call, or the host does not say who acted, the tool's name has to do.
+        // If an agent answers another one's call, or the host does not say who acted, the tool's name has to do.
         let named = |call: &Call| tool == Some(call.tool) && id_fits(call);
         let of = |place: &dyn Fn(&Call) -> bool| {
             (self.position(|call| place(call) && fits(call) && !call.vetoed))
@@ -536,8 +534,8 @@ impl Pairing {
         self.pending.iter().position(fits)
     }
 
-    /// Which of the calls with an id is meant: those of its task before others, of its agent, of its round. Else of the
-    /// latest round the first, and where there are no rounds the latest: what it is given to again was left unanswered.
+    /// Index of the call with this id that is meant, preferring the same task, agent and round. Of several in the
+    /// latest round, the first; without rounds, the latest, as a call whose id is given out again was left unanswered.
     fn with_id(&self, id: Key, agent: Key, round: Option<Key>, task: Key) -> Option<usize> {
         let with_id = || {
             let calls = self.pending.iter().enumerate();
@@ -556,13 +554,13 @@ impl Pairing {
         self.pending.remove(index).map_or(Matched::None, Matched::Call)
     }
 
-    /// Forgets the waiting calls; what was told stays known, since a replay may span a user's message.
+    /// Forgets the pending calls. Replays are still recognised, since they may span a user's message.
     pub(crate) fn forget(&mut self) {
         self.pending.clear();
         self.retold.heard();
     }
 
-    /// Forgets the waiting calls of a task, or of all of them.
+    /// Forgets the pending calls of a task, or all of them.
     pub(crate) fn forget_task(&mut self, task: Option<Key>) {
         self.pending.retain(|call| task.is_some_and(|task| !call.is_of(task)));
     }

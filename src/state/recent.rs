@@ -1,8 +1,8 @@
 use crate::codec::{Codec, Reader};
 use alloc::vec::Vec;
 
-/// What was met lately, the latest last, in place: half a mark of each, so that one may be taken for another. 0 stands
-/// for none.
+/// The latest things met, the most recent last, inline: 16 bits of each mark, so that collisions are possible. 0 is
+/// none.
 #[derive(Clone, Debug)]
 pub(crate) struct Recent<const N: usize>([u16; N]);
 
@@ -13,7 +13,7 @@ impl<const N: usize> Default for Recent<N> {
 }
 
 impl<const N: usize> Recent<N> {
-    /// Makes something the latest, and tells whether it was met before.
+    /// Makes something the most recent, and tells whether it was there before.
     pub(crate) fn met(&mut self, mark: u32) -> bool {
         let half = (mark as u16).max(1);
         let at = self.0.iter().position(|known| *known == half);
@@ -37,7 +37,7 @@ impl<const N: usize> Recent<N> {
     }
 }
 
-/// What there is.
+/// Only the entries in use.
 impl<const N: usize> Codec for Recent<N> {
     const SIZE: usize = 2 * N;
 
@@ -81,7 +81,7 @@ mod tests {
         let mut restored: Recent<3> = decode(&bytes).unwrap();
         assert_eq!(encode(&restored), bytes);
         assert!(restored.met(8) && restored.met(9) && restored.met(7) && !restored.met(10) && !restored.met(8));
-        // Too many, and none among them.
+        // Too many entries, and an empty one among them.
         assert!(decode::<Recent<3>>(&[4, 1, 2, 3, 4]).is_none());
         assert!(decode::<Recent<3>>(&[2, 1, 0]).is_none());
     }

@@ -1,8 +1,8 @@
-//! What was told before, and is told once more.
+//! Recognises calls that were reported before and are reported again.
 //!
-//! Hosts without memory send the conversation so far again, queues deliver twice, and models and providers give out ids
-//! that they gave out before. Only the first two are no new calls. So an id alone says nothing: a call is known where
-//! what has been told comes *in its place* again, or in its order.
+//! Stateless hosts resend the conversation so far, queues deliver twice, and models and providers reuse ids. Only the
+//! first two are replays. So an id alone proves nothing: a call is a replay if it comes again *in its place*, or in the
+//! same order as before.
 
 use crate::codec::{Codec, Reader, codec};
 use crate::model::Context;
@@ -12,19 +12,19 @@ use alloc::vec::Vec;
 
 /// Calls remembered.
 const SEEN: usize = 72;
-/// Results that may still come of calls that were told again.
+/// Results still expected for replayed calls.
 const AGAIN: usize = 64;
-/// How often a story may be told without anything new in it. Whoever tells it more often is going round in circles, and
-/// it is the agent that is.
+/// How often a conversation may be replayed without anything new in it. Beyond that it is the agent that goes round in
+/// circles.
 const TELLINGS: u8 = 4;
-/// The same where the host said that it goes on with an earlier run.
+/// The same if the host said that it resumes a run, or the ids are unique.
 const RESUMED: u8 = 8;
 
-/// One call that was told.
+/// A call that was reported.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Told {
     id: u32,
-    /// The call byte for byte, and whose it is.
+    /// Marks of the call as it was made and of its agent.
     call: u32,
     agent: u8,
     /// [`Telling::place`].
@@ -33,7 +33,7 @@ struct Told {
     flags: u8,
 }
 
-/// Twelve bytes: what is drawn by lot takes no fewer.
+/// Twelve bytes: hashes do not compress.
 impl Codec for Told {
     const SIZE: usize = 16;
 
@@ -52,9 +52,9 @@ impl Codec for Told {
 }
 
 impl Told {
-    /// No other call of its agent was open: a turn of its own, as far as anybody can know.
+    /// No other call of its agent was pending, so it was a turn of its own as far as can be known.
     const ALONE: u8 = 1;
-    /// It was delivered twice, or its id was given out again.
+    /// It was delivered twice, or its id was reused.
     const TWICE: u8 = 2;
 
     fn has(&self, flag: u8) -> bool {
@@ -66,23 +66,23 @@ impl Told {
     }
 }
 
-/// A call, for what is known of it.
+/// A call to look up.
 #[derive(Clone, Copy)]
 pub(super) struct Known {
     pub(super) id: Key,
     pub(super) call: Key,
     pub(super) agent: Key,
-    /// The same call is waiting for its result.
+    /// The same call is pending.
     pub(super) waits: bool,
-    /// No other call of its agent is.
+    /// No other call of its agent and task is pending.
     pub(super) alone: bool,
 }
 
-/// Where and how a call is told.
+/// Where and how a call is reported.
 #[derive(Clone, Copy)]
 pub(crate) struct Telling<'a> {
     id: &'a str,
-    /// Where it stands, by the first that the host tells of: its round, its step, its time; 0 where it tells none.
+    /// Its place, by the first that the host gives of round, step and time; 0 if it gives none.
     place: u16,
     what: Place,
 }
@@ -90,16 +90,16 @@ pub(crate) struct Telling<'a> {
 #[derive(Clone, Copy, PartialEq)]
 enum Place {
     Nowhere,
-    /// A round, of which a new one is a new call.
+    /// A round: a call in another round is a new call.
     Round,
-    /// The same of a step, which several calls may have.
+    /// The same for a step, which may have several calls.
     Step,
-    /// A time, and whether the clock has gone on since: one that stands still says nothing.
+    /// A time, and whether the clock has moved on since; a clock that stands still says nothing.
     Time(bool),
 }
 
 impl<'a> Telling<'a> {
-    /// `round` is its key, and `now` the newest time told, the event's own included.
+    /// `round` is the key of the round; `now` is the newest time seen, including the event's own.
     pub(crate) fn of(id: Option<&'a str>, context: &Context, round: Option<Key>, now: Option<i64>) -> Self {
         let mixed = |number: u64| number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let (key, what) = match (round, context.step, context.at) {
@@ -112,7 +112,7 @@ impl<'a> Telling<'a> {
         Self { id: id.unwrap_or_default(), place, what }
     }
 
-    /// Whether what stands in another place is another call.
+    /// Whether the same call in another place is another call.
     fn is_counted(&self) -> bool {
         matches!(self.what, Place::Round | Place::Step)
     }
@@ -122,7 +122,7 @@ fn half(key: Key) -> u16 {
     u16::try_from(key >> 48).unwrap_or_default()
 }
 
-/// Whether an id looks drawn by lot: capitals, small letters and digits take turns in it.
+/// Whether an id looks random: upper case, lower case and digits alternate in it.
 fn is_unique(id: &str) -> bool {
     let class = |byte: u8| match byte {
         b'0'..=b'9' => 1_u8,
@@ -140,28 +140,28 @@ fn is_unique(id: &str) -> bool {
     signs >= 8 && digits > 0 && turns >= 4
 }
 
-/// What was told, the oldest first.
+/// Reported calls, the oldest first.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Retold {
     told: Ring<Told>,
-    /// The very first call, and how many after it are not remembered any more.
+    /// The very first call, and how many calls have been forgotten.
     first: Option<Told>,
     lost: u32,
-    /// While what was told is told again: how far. Where `blind`, that many calls stand before what is remembered.
+    /// During a replay, the index of the next call expected. If `blind` is not 0, so many forgotten calls come first.
     next: Option<u8>,
     blind: u32,
-    /// How often that began without anything new in between.
+    /// Replays begun without anything new in between.
     tellings: u8,
-    /// How often an id came with a call that was known and yet new.
+    /// How often a known id and call came as a new call.
     reused: u8,
-    /// Ids of calls told again, whose results will be, too.
+    /// Ids of replayed calls, whose results will be replayed too.
     again: Ring<u32>,
 }
 
 codec!(struct Retold { told, first, lost, next, blind, tellings, reused, again });
 
 impl Retold {
-    /// Takes note of a call; false when it was told before.
+    /// Records a call; false if it is a replay.
     pub(super) fn call(&mut self, known: Known, telling: Telling<'_>) -> bool {
         let [agent, ..] = known.agent.to_le_bytes();
         let call = mark(known.call ^ known.agent.rotate_left(17));
@@ -184,7 +184,8 @@ impl Retold {
         if is_known {
             self.reused = self.reused.saturating_add(1);
         } else if self.next.is_some_and(|next| usize::from(next) == self.told.len()) {
-            // All was told again, and here it goes on. What breaks off before its end was no such story.
+            // Everything was replayed, and this call goes on from there. A replay that breaks off early does not reset
+            // the count.
             self.tellings = 0;
         }
         self.moves_on();
@@ -197,36 +198,36 @@ impl Retold {
         true
     }
 
-    /// Something new happened: what is told from here on is.
+    /// Something new happened, which ends a replay.
     pub(super) fn moves_on(&mut self) {
         (self.next, self.blind) = (None, 0);
     }
 
-    /// A human wrote: hosts tell the conversation again with every message.
+    /// A human wrote; hosts resend the conversation with every message.
     pub(super) fn heard(&mut self) {
         self.tellings = 0;
     }
 
-    /// The host may tell everything once more.
+    /// The host may replay everything.
     pub(super) fn resume(&mut self) {
         if self.tellings < RESUMED && self.told.len() > 0 {
             (self.next, self.blind) = (Some(0), 0);
         }
     }
 
-    /// Whether a result is one of a call that was told again. Asked once for each result.
+    /// Whether a result belongs to a replayed call. To be asked once for each result.
     pub(super) fn answers(&mut self, id: Key) -> bool {
         let id = mark(id);
         self.again.take(|again| *again == id).is_some()
     }
 
-    /// Whether a call with that id was told.
+    /// Whether a call with this id was reported.
     pub(super) fn knows(&self, id: Key) -> bool {
         let id = mark(id);
         self.told.iter().any(|told| told.id == id)
     }
 
-    /// A call that waits for its result, delivered twice: in the same place, once where there is none.
+    /// Whether a pending call is delivered twice: in the same place, or without a place for the first time.
     fn is_twice(&mut self, call: &Told) -> bool {
         let same = |told: &&mut Told| told.is_call(call) && told.place == call.place;
         let Some(told) = self.told.iter_mut().rev().find(same) else { return false };
@@ -235,7 +236,7 @@ impl Retold {
         first || call.place != 0
     }
 
-    /// What was answered in the same place before.
+    /// Whether an answered call was reported in the same place before.
     fn is_in_place(&self, call: &Told, telling: Telling<'_>) -> bool {
         let certain = match telling.what {
             Place::Nowhere => false,
@@ -246,7 +247,7 @@ impl Retold {
         certain && self.told.iter().any(|told| told.is_call(call) && told.place == call.place)
     }
 
-    /// The next one of what is being told again; some may be left out.
+    /// Whether a call continues a replay; calls may be left out.
     fn goes_on(&mut self, call: &Told, telling: Telling<'_>) -> bool {
         let Some(next) = self.next else { return false };
         let fits = |told: &Told| told.is_call(call) && (told.place == call.place || !telling.is_counted());
@@ -264,7 +265,7 @@ impl Retold {
         self.is_lost_beginning(call, next)
     }
 
-    /// What is not remembered any more can only be told by one who begins at the beginning.
+    /// Whether a call starts a replay of calls that are no longer remembered: it can only be the very first one.
     fn is_lost_beginning(&mut self, call: &Told, next: u8) -> bool {
         let first = next == 0 && self.blind == 0 && self.lost > 0;
         let first = first && self.first.is_some_and(|first| first.is_call(call));
@@ -281,9 +282,9 @@ impl Retold {
         }
     }
 
-    /// Whether one who did not say so begins to tell everything again: with ids that do not come by chance, or from the
-    /// first call on, where ids count up from turn to turn. Ids that begin anew with every turn do not, and where the
-    /// host tells its turns, those are compared.
+    /// Whether a call begins an unannounced replay of everything: either with unique ids, or from the first call on
+    /// with ids that count up from turn to turn. Ids that restart with every turn do not qualify. If the host gives
+    /// rounds or steps, places are compared instead.
     fn begins(&mut self, call: &Told, is_known: bool, telling: Telling<'_>) -> bool {
         if telling.is_counted() || !is_known && !self.first.is_some_and(|first| first.is_call(call)) {
             return false;
@@ -294,7 +295,7 @@ impl Retold {
         }
         let index = if is_known { self.told.iter().position(|told| told.is_call(call)) } else { None };
         let later = self.told.iter().skip(index.map_or(0, |index| index + 1));
-        // Whether other calls with other ids came after it, and whether turns began with them.
+        // Whether other calls with other ids came after it, and whether any of them was a turn of its own.
         let (others, turns) = later.fold((false, false), |(others, turns), told| {
             let other = told.agent == call.agent && told.id != call.id && told.call != call.call;
             (others || other, turns || other && told.has(Told::ALONE))

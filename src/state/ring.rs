@@ -3,14 +3,14 @@ use alloc::vec::Vec;
 
 /// The latest items, oldest first. The cap is the caller's, so that a window can be configured.
 ///
-/// They lie in a row, and what goes makes the others move up: no window has more than a few hundred, most a dozen, so
-/// that this is one copy of what is at hand anyway, whereas a buffer that wraps around makes every rule's code walk two
-/// pieces.
+/// They are contiguous, and dropping the oldest moves the rest: no window has more than a few hundred items, most have
+/// a dozen, so this is one copy of memory in use anyway, whereas a circular buffer would make every rule walk two
+/// slices.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Ring<T>(Vec<T>);
 
 impl<T: Codec> Codec for Ring<T> {
-    /// What a buffer that wraps takes: how many runs fit into `memory.maxBytes` does not depend on how they are kept.
+    /// The size of a circular buffer, so that how many runs fit into `memory.maxBytes` does not depend on the layout.
     const SIZE: usize = 32;
 
     #[inline]
@@ -39,7 +39,7 @@ impl<T> Ring<T> {
         while self.0.len() >= cap.max(1) {
             self.0.remove(0);
         }
-        // By half of what there is and never beyond the cap: most windows of most runs stay short.
+        // Grow by half and never beyond the cap: most windows of most runs stay short.
         let len = self.0.len();
         if len == self.0.capacity() {
             self.0.reserve_exact((len / 2).max(1).min(cap.saturating_sub(len)));
@@ -47,7 +47,7 @@ impl<T> Ring<T> {
         self.0.push(item);
     }
 
-    /// Whether an item matches, as hardly one does: all are looked at, which a compiler does for several at once.
+    /// Whether any item matches. All are looked at, without an early exit, so that the compiler can vectorise it.
     #[inline]
     pub(crate) fn holds(&self, matches: impl Fn(&T) -> bool) -> bool {
         self.0.iter().fold(false, |holds, item| holds | matches(item))
@@ -82,14 +82,14 @@ impl<T> Ring<T> {
         self.0.last()
     }
 
-    /// Takes out the first item that matches.
+    /// Removes and returns the first item that matches.
     pub(crate) fn take(&mut self, matches: impl FnMut(&T) -> bool) -> Option<T> {
         let index = self.0.iter().position(matches)?;
         self.remove(index)
     }
 
-    /// The item that matches, or a `new` one, now the newest; the oldest beyond `cap` are dropped. Mostly it was the
-    /// newest before, and then nothing is moved.
+    /// Makes the matching item, or else a `new` one, the newest; the oldest beyond `cap` are dropped. Nothing is moved
+    /// if it was the newest already.
     pub(crate) fn renew(
         &mut self,
         cap: usize,
@@ -113,14 +113,14 @@ impl<T> Ring<T> {
         known
     }
 
-    /// Drops the older half, at least one; says how many.
+    /// Drops the older half, rounded up; returns how many.
     pub(crate) fn halve(&mut self) -> u64 {
         let dropped = self.0.len().div_ceil(2);
         self.0.drain(..dropped);
         dropped as u64
     }
 
-    /// Appends, dropping the oldest items beyond `cap`; says how many those were.
+    /// Appends, dropping the oldest items beyond `cap`; returns how many were dropped.
     pub(crate) fn push_counted(&mut self, item: T, cap: usize) -> u64 {
         let over = (self.0.len() + 1).saturating_sub(cap.max(1));
         self.push(item, cap);

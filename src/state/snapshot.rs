@@ -1,8 +1,8 @@
 //! The envelope of a snapshot: magic, format, rule version and checksum around the configuration and the state.
 //!
-//! The state of a detector with a salt lies under a veil that is made of the salt: hashes of words, names and texts in
-//! it are other bytes for every detector, and in every snapshot, so that nobody finds them with a table or tells by
-//! them that two users did the same. Who has the whole snapshot has the salt as well, in its configuration.
+//! With a salt, the state is masked by a keystream derived from it: hashes of words, names and texts come out
+//! differently for every detector and in every snapshot, so that nobody can look them up in a table or tell from them
+//! that two users did the same. Whoever has the whole snapshot also has the salt, in its configuration.
 
 use crate::codec::{Codec, decode, first};
 use crate::model::{Error, ErrorCode};
@@ -11,14 +11,14 @@ use alloc::{borrow::Cow, format, string::String, vec::Vec};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 const MAGIC: &[u8; 4] = b"LWSN";
-/// Raised when the payload's layout changes.
+/// Incremented when the layout of the payload changes.
 const FORMAT: u8 = 30;
-/// Bytes that most snapshots do not exceed.
+/// Bytes reserved; most snapshots take fewer.
 const TYPICAL: usize = 8 * 1024;
 const CHECKSUM: usize = 8;
 const HEADER: usize = MAGIC.len() + 1 + 4 + CHECKSUM;
 
-/// Wraps a configuration's JSON text and the state that it led to; `salt` is that of the configuration.
+/// Wraps a configuration's JSON text and the state that it led to; `salt` is the configuration's.
 pub(crate) fn seal(config: &String, state: &impl Codec, rules_version: u32, salt: Option<&str>) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(TYPICAL);
     bytes.extend_from_slice(MAGIC);
@@ -42,7 +42,7 @@ pub(crate) fn seal(config: &String, state: &impl Codec, rules_version: u32, salt
     bytes
 }
 
-/// Unwraps what [`seal`] has wrapped. `read` makes something of the configuration's text, and tells the salt in it.
+/// Unwraps what [`seal`] has wrapped. `read` parses the configuration's text and also returns its salt.
 pub(crate) fn open<C, T: Codec>(
     bytes: &[u8],
     rules_version: u32,
@@ -83,8 +83,8 @@ fn torn() -> Error {
     Error::new(ErrorCode::InvalidSnapshot, reason).at("snapshot")
 }
 
-/// Lays the veil of a salt over a state, or takes it off again. `sum` is the checksum of what is under it, so that two
-/// states of one detector lie under two veils.
+/// Masks a state with the keystream of a salt, or unmasks it. `sum` is the checksum of the unmasked payload, so that
+/// two states of one detector are masked differently.
 fn cover(state: &mut [u8], salt: Option<&str>, sum: [u8; CHECKSUM]) {
     let Some(salt) = salt else { return };
     let seed = veil(salt, sum);
@@ -94,8 +94,8 @@ fn cover(state: &mut [u8], salt: Option<&str>, sum: [u8; CHECKSUM]) {
     }
 }
 
-/// A checksum finds accidents. Who means harm can write any snapshot with the right one, so that everything is checked
-/// that is read.
+/// Detects accidental damage only. An attacker can compute the checksum of any snapshot, so everything decoded is
+/// validated.
 fn checksum(payload: &[u8]) -> [u8; CHECKSUM] {
     xxh3_64_with_seed(payload, u64::from(FORMAT)).to_le_bytes()
 }

@@ -1,8 +1,8 @@
-//! Who stands where: what was last said of each task and agent of a run, and what was found there.
+//! The state of verdicts in a run: the latest level of each task and agent, and the findings.
 //!
-//! What is said belongs to the scope that earned it. A [`Standing`] is kept per task and agent; a scope that names only
-//! one of them, or none, is all the standings that fit it. Findings are in one list, so that what they take is bounded
-//! for the run as a whole: where there are too many, the task that has most of them gives up its oldest.
+//! A level belongs to the scope that earned it. A [`Standing`] is kept per task and agent; a scope that names only one
+//! of the two, or neither, covers all standings that match. Findings are in one list, bounded for the run as a whole:
+//! above the bound, the task with the most findings gives up its oldest.
 
 use crate::codec::{Codec, Reader, codec, length};
 use crate::model::{Context, Finding, Level, Scope};
@@ -14,14 +14,14 @@ use smol_str::SmolStr;
 
 use super::{Iterations, KEY_BYTES};
 
-/// Tasks and agents told apart in a run; the pair that was heard of the longest ago goes first.
+/// Pairs of task and agent told apart in a run; the least recently active is dropped first.
 const STANDINGS: usize = 64;
-/// Findings of a run, and bytes that they may take together, as [`weight`] estimates them from above.
+/// Findings kept per run, and the bytes that they may take together by the upper estimate of [`weight`].
 const FINDINGS: usize = 40;
 const FINDING_BYTES: usize = 24 * 1024;
-/// Findings of one task, as a report shows them.
+/// Findings kept per task, as shown in a report.
 pub(crate) const FINDINGS_OF_ONE: usize = 8;
-/// Bytes of one of a finding's texts, and events that it names, in a snapshot that somebody else may have written.
+/// Most bytes of a finding's text, and most evidence events, accepted from a snapshot that may be forged.
 const LONGEST_TEXT: usize = 64 * 1024;
 const MOST_EVIDENCE: usize = 128;
 /// Readings of failing tests kept for the progress trend.
@@ -42,12 +42,12 @@ pub(crate) fn task_of(context: &Context) -> Key {
     context.task.as_deref().map_or(0, task_key)
 }
 
-/// Key of the task that it is a part of, where the event names one.
+/// Key of the parent task, if the event names one.
 pub(crate) fn parent_of(context: &Context) -> Option<Key> {
     context.parent_task.as_deref().map(task_key)
 }
 
-/// Key of the task that workflows, requests and reports count for: a part counts for its whole; 0 for none.
+/// Key of the task that workflows, requests and reports count for: the parent of a subtask; 0 for none.
 pub(crate) fn owner_key(task: Option<&str>, parent: Option<&str>) -> Key {
     parent.or(task).map_or(0, task_key)
 }
@@ -62,7 +62,7 @@ pub(crate) fn round_key(context: &Context) -> Option<Key> {
     context.round.as_deref().map(|round| key("round", round.as_bytes()))
 }
 
-/// A scope by its keys; what it does not name is everything.
+/// A scope by its keys; `None` matches everything.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Whose {
     pub(crate) task: Option<Key>,
@@ -75,7 +75,7 @@ impl Whose {
         Self { task: task.map(task_key), agent: scope.agent.as_deref().map(agent_key) }
     }
 
-    /// The task and the agent of what was found, whoever they are.
+    /// Exactly the task and agent of a finding; one that names none matches key 0.
     pub(crate) fn exactly(scope: &Scope) -> Self {
         let all = Self::of(scope);
         Self { task: Some(all.task.unwrap_or(0)), agent: Some(all.agent.unwrap_or(0)) }
@@ -94,7 +94,7 @@ impl Whose {
     }
 }
 
-/// What was consumed, as far as events told it.
+/// What was consumed, as far as events report it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Spent {
     pub(crate) events: u64,
@@ -111,25 +111,25 @@ impl Spent {
     }
 }
 
-/// Adds what was told to what was told before.
+/// Adds a reported amount to a sum; the sum stays `None` while nothing is reported.
 pub(crate) fn add(sum: &mut Option<u64>, more: Option<u64>) {
     if let Some(more) = more {
         *sum = Some(sum.unwrap_or(0).saturating_add(more));
     }
 }
 
-/// Figures in the order in which they came; nothing where there are none.
+/// Figures in chronological order, joined by arrows; `None` if there are none.
 pub(crate) fn trend(figures: &[u32]) -> Option<String> {
     let figures: Vec<String> = figures.iter().map(ToString::to_string).collect();
     (!figures.is_empty()).then(|| figures.join(" → "))
 }
 
-/// What was last said of one agent's work on one task.
+/// The state of one agent's work on one task.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Standing {
     pub(crate) task: Key,
     agent: Key,
-    /// The task that this one is a part of.
+    /// The parent task.
     parent: Option<Key>,
     /// Sequence number and event time of the latest event.
     touched: u64,
@@ -143,9 +143,9 @@ pub(crate) struct Standing {
     peak: Level,
     /// Event time of the first finding at `nudge` or above since the last reset.
     detected_at: Option<i64>,
-    /// It has evidence of calls, texts or streams since those were last forgotten.
+    /// It has given evidence about calls, texts or streams since that was last dropped.
     heard: bool,
-    /// The latest numbers of failing tests, with the sequence numbers of the events that told them.
+    /// The latest counts of failing tests, each with the sequence number of its event.
     trend: Ring<(u64, u32)>,
 }
 codec!(struct Standing {
@@ -173,10 +173,10 @@ impl Standing {
     }
 }
 
-/// A scope's standings taken together.
+/// The standings of a scope, combined.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sum {
-    /// Whether any event was of the scope.
+    /// Whether any event belongs to the scope.
     pub(crate) known: bool,
     pub(crate) spent: Spent,
     pub(crate) steps: u64,
@@ -186,22 +186,21 @@ pub(crate) struct Sum {
     pub(crate) trend: Vec<u32>,
 }
 
-/// Everybody's standings, and what was found of whom.
+/// All standings, and all findings.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Standings {
-    /// The one heard of last is the last one.
+    /// The most recently active is last.
     all: Ring<Standing>,
     /// The latest finding of every loop, newest last.
     findings: Vec<Found>,
 }
 codec!(struct Standings { all, findings });
 
-/// A finding, as the verdict on its event has it, and what it takes, which is asked of all of them whenever one
-/// changes.
+/// A finding as in the verdict on its event, with its sizes, which are summed over all findings whenever one changes.
 #[derive(Clone, Debug)]
 struct Found {
     finding: Arc<Finding>,
-    /// Bytes on the heap, and in a snapshot at most.
+    /// Bytes on the heap, and the most bytes in a snapshot (`weight`).
     heap: usize,
     weight: usize,
 }
@@ -233,12 +232,12 @@ impl Codec for Found {
 }
 
 impl Standings {
-    /// The strongest level that anybody was given since the last reset.
+    /// The strongest level of any standing since the last reset.
     pub(crate) fn peak(&self) -> Level {
         self.all.iter().map(|standing| standing.peak).max().unwrap_or_default()
     }
 
-    /// Counts an event in.
+    /// Counts an event.
     pub(crate) fn enter(&mut self, context: &Context, task: Key, now: Option<i64>, seq: u64) {
         let agent = agent_of(context);
         let current = self.all.last().is_some_and(|last| last.task == task && last.agent == agent);
@@ -257,7 +256,7 @@ impl Standings {
         }
     }
 
-    /// Counts a piece of text in that is of the one at hand and tells neither a time nor a cost.
+    /// Counts a text delta of the current standing that carries no time or cost.
     pub(crate) fn goes_on(&mut self, now: Option<i64>, seq: u64) {
         let Some(standing) = self.current() else { return };
         standing.spent.events = standing.spent.events.saturating_add(1);
@@ -266,23 +265,23 @@ impl Standings {
         standing.heard = true;
     }
 
-    /// Whether what happens in a context without a task is of the agent that was heard of last, at no task either.
+    /// Whether an event without a task belongs to the latest standing: the same agent, also without a task.
     pub(crate) fn is_latest(&self, context: &Context) -> bool {
         let agent = agent_of(context);
         self.all.last().is_some_and(|last| last.task == 0 && last.agent == agent)
     }
 
-    /// Of the event at hand.
+    /// The standing of the current event.
     pub(crate) fn current(&mut self) -> Option<&mut Standing> {
         self.all.iter_mut().next_back()
     }
 
-    /// Key of the agent at hand; 0 for none.
+    /// Key of the current agent; 0 for none.
     pub(crate) fn agent(&self) -> Key {
         self.all.last().map_or(0, |standing| standing.agent)
     }
 
-    /// Key of the agent of that name, where it was heard of and is not the one at hand.
+    /// Key of the agent of that name, if it is known and is not the current one.
     pub(crate) fn another(&self, name: &str) -> Option<Key> {
         let mut others =
             self.all.iter().map(|standing| standing.agent).filter(|agent| *agent != self.agent()).peekable();
@@ -291,14 +290,14 @@ impl Standings {
         others.find(|agent| *agent == named)
     }
 
-    /// Notes what the event at hand has cost.
+    /// Adds the cost of the current event.
     pub(crate) fn cost(&mut self, tokens: Option<u64>, cost_micros: Option<u64>) {
         if let Some(standing) = self.current() {
             standing.spent.add(&Spent { events: 0, tokens, cost_micros });
         }
     }
 
-    /// What the task at hand has consumed, and what its agent has of that.
+    /// What the current task has consumed, and how much of that the current agent.
     pub(crate) fn spent(&self) -> (Spent, Spent) {
         let Some(own) = self.all.last() else { return <(Spent, Spent)>::default() };
         if self.all.len() == 1 {
@@ -309,12 +308,12 @@ impl Standings {
         (spent, own.spent)
     }
 
-    /// Where the agent at hand counts its iterations.
+    /// The iteration counts of the current agent.
     pub(crate) fn iterations(&mut self) -> Option<&mut Iterations> {
         self.current().map(|standing| &mut standing.iterations)
     }
 
-    /// Iterations of the task at hand; those of no task in particular where it shows none.
+    /// Iterations of the current task; if it reports none, those reported without a task.
     pub(crate) fn iteration(&self) -> u32 {
         let of = |task: Key| {
             let all = self.all.iter().filter(|standing| standing.task == task);
@@ -326,21 +325,21 @@ impl Standings {
         }
     }
 
-    /// Notes a call with its outcome.
+    /// Counts a call with its outcome.
     pub(crate) fn step(&mut self) {
         if let Some(standing) = self.current() {
             standing.steps = standing.steps.saturating_add(1);
         }
     }
 
-    /// Notes how many tests fail.
+    /// Notes the number of failing tests.
     pub(crate) fn reading(&mut self, failing: u32) {
         if let Some(standing) = self.current() {
             standing.trend.push((standing.touched, failing), TREND);
         }
     }
 
-    /// Notes what is said of the event at hand.
+    /// Notes the level of the current event's verdict.
     pub(crate) fn judged(&mut self, level: Level, now: Option<i64>) {
         let Some(standing) = self.current() else { return };
         standing.level = level;
@@ -354,16 +353,16 @@ impl Standings {
         self.findings.iter().map(|found| &*found.finding)
     }
 
-    /// The latest finding of a loop, by what [`Self::keep`] tells loops apart with.
+    /// The latest finding of a loop, identified as in [`Self::keep`] but for the agent.
     pub(crate) fn known(&self, rule: &str, signature: &str, scope: &Scope) -> Option<&Finding> {
         let same =
             |known: &&Finding| known.signature == signature && known.rule == rule && known.scope.task == scope.task;
         self.all_found().rev().find(same)
     }
 
-    /// Keeps the latest finding of each loop, at the level that was given last: a finding that is only observed brings
-    /// one that is kept up to date, and is none to keep. A rule that counts for a task finds one loop there, whoever is
-    /// at work; the others find one `per_agent`.
+    /// Keeps the latest finding of each loop, at the last level above `observe`: an observed finding updates a kept one
+    /// but is not kept by itself. A rule that counts for a task finds one loop there, whichever agent is at work; for
+    /// other rules there is one `per_agent`.
     pub(crate) fn keep(&mut self, finding: &Arc<Finding>, per_agent: bool) {
         let same = |known: &Finding| {
             known.signature == finding.signature
@@ -372,7 +371,7 @@ impl Standings {
                 && (!per_agent || known.scope.agent == finding.scope.agent)
         };
         let mut finding = Arc::clone(finding);
-        // There is one at most, and mostly it is among the latest.
+        // There is at most one, usually among the latest.
         if let Some(known) = self.findings.iter().rposition(|known| same(&known.finding)) {
             let known = self.findings.remove(known).finding;
             if finding.level == Level::Observe {
@@ -392,7 +391,7 @@ impl Standings {
         let mut held: usize = self.findings.iter().map(|known| known.weight).sum();
         while !self.findings.is_empty() && (self.findings.len() >= FINDINGS || held > room) {
             let of = |task: Option<&str>| self.findings.iter().filter(|known| known.is_of(task)).count();
-            // The first of those that have most: its oldest finding is the oldest.
+            // Of the tasks with the most findings, the one whose oldest finding is the oldest.
             let most = self.all_found().rev().max_by_key(|known| of(known.scope.task.as_deref()));
             let scope = most.map(|known| Arc::clone(&known.scope));
             self.drop_oldest(scope.as_ref().and_then(|scope| scope.task.as_deref()));
@@ -407,7 +406,7 @@ impl Standings {
         }
     }
 
-    /// What was found in a scope, newest first.
+    /// The findings of a scope, newest first.
     pub(crate) fn findings(&self, scope: &Scope) -> impl Iterator<Item = &Finding> {
         let (task, agent) = (scope.task.clone().or_else(|| scope.parent_task.clone()), scope.agent.clone());
         let fits = move |finding: &&Finding| {
@@ -417,7 +416,7 @@ impl Standings {
         self.all_found().rev().filter(fits)
     }
 
-    /// How a scope stands.
+    /// The combined standing of a scope.
     pub(crate) fn sum(&self, whose: &Whose) -> Sum {
         let mut sum = Sum::default();
         let mut readings: Vec<(u64, u32)> = Vec::new();
@@ -441,7 +440,8 @@ impl Standings {
         sum
     }
 
-    /// A task starts over, 0 for every one: what was said of it and of its parts is forgotten, what it has cost is not.
+    /// Starts a task over, or every task for 0: levels and findings of it and its subtasks are dropped; what it
+    /// consumed stays.
     pub(crate) fn start_over(&mut self, task: Key) {
         for standing in self.all.iter_mut() {
             if task == 0 || standing.task == task || standing.parent == Some(task) {
@@ -452,7 +452,7 @@ impl Standings {
             }
         }
         let of = |name: &Option<String>| name.as_deref().is_some_and(|name| task_key(name) == task);
-        // What a part of another task has counted for that one is not over with the part.
+        // What a subtask has counted for its parent does not start over with the subtask.
         let is_own = |known: &Finding| {
             of(&known.scope.task) && (known.scope.parent_task.is_none() || !counts_for_parent(&known.rule))
         };
@@ -460,13 +460,13 @@ impl Standings {
             .retain(|Found { finding: known, .. }| task != 0 && !is_own(known) && !of(&known.scope.parent_task));
     }
 
-    /// Drops all that is kept of one task.
+    /// Drops everything kept for one task.
     pub(crate) fn drop_task(&mut self, task: Key) {
         self.all.retain(|standing| standing.task != task);
         self.findings.retain(|known| known.finding.scope.task.as_deref().map_or(0, task_key) != task);
     }
 
-    /// Drops what was heard of the longest ago, where that is as old as `idle` says.
+    /// Drops the least recently active standings as long as `idle` says so, with their findings.
     pub(crate) fn drop_idle(&mut self, idle: impl Fn(Option<i64>) -> bool) {
         loop {
             let oldest = self.all.iter().next().filter(|oldest| idle(oldest.at));
@@ -477,17 +477,17 @@ impl Standings {
         }
     }
 
-    /// Whether others than a task, or its parts, have evidence of calls, texts or streams.
+    /// Whether tasks other than this one and its subtasks have evidence about calls, texts or streams.
     pub(crate) fn others_heard(&self, task: Key) -> bool {
         self.all.iter().any(|standing| standing.heard && standing.task != task && standing.parent != Some(task))
     }
 
-    /// Whether one agent at most was heard of at a task.
+    /// Whether at most one agent was active at a task.
     pub(crate) fn one_agent(&self, task: Key) -> bool {
         self.all.len() <= 1 || self.all.iter().filter(|standing| standing.task == task).count() <= 1
     }
 
-    /// The agent whose calls all those at a task were before the one at hand.
+    /// The agent that made all calls of a task before the current one; `None` if there are several, or none.
     pub(crate) fn first(&self, task: Key) -> Option<Key> {
         let at_hand = self.all.len().saturating_sub(1);
         let others = self.all.iter().enumerate().filter(|(_, standing)| standing.task == task);
@@ -495,25 +495,25 @@ impl Standings {
         all.next().filter(|_| all.next().is_none()).map(|(_, standing)| standing.agent)
     }
 
-    /// Whether an agent has evidence of calls, texts or streams at a task, and nobody else has any there.
+    /// Whether an agent has evidence about calls, texts or streams at a task, and no other agent has.
     pub(crate) fn is_alone(&self, task: Key, agent: Key) -> bool {
         let mut heard = self.all.iter().filter(|standing| standing.heard && standing.task == task).peekable();
         heard.peek().is_some() && heard.all(|standing| standing.agent == agent)
     }
 
-    /// The event at hand may be evidence of calls, texts or streams.
+    /// The current event may be evidence about calls, texts or streams.
     pub(crate) fn hears(&mut self) {
         if let Some(standing) = self.current() {
             standing.heard = true;
         }
     }
 
-    /// The evidence of calls, texts and streams is forgotten.
+    /// The evidence about calls, texts and streams was dropped.
     pub(crate) fn forget_evidence(&mut self) {
         self.all.iter_mut().for_each(|standing| standing.heard = false);
     }
 
-    /// Bytes that it takes at most for tasks and agents; findings have a bound of their own.
+    /// Upper bound on the encoded bytes of the standings; findings have a bound of their own.
     pub(crate) fn weight(&self) -> usize {
         self.all.iter().map(Standing::weight).sum()
     }
@@ -526,7 +526,7 @@ impl Standings {
     }
 }
 
-/// Whether a finding is one that could have been made: what a snapshot claims is shown to people as it is.
+/// Whether a finding could be genuine: what a snapshot contains is shown to people as it is.
 fn is_sound(finding: &Finding) -> bool {
     let named = |name: &Option<String>| name.as_ref().is_none_or(|name| name.chars().count() <= LONGEST_NAME);
     let scope = &finding.scope;
@@ -540,7 +540,7 @@ fn is_sound(finding: &Finding) -> bool {
         && all.all(|text| text.len() <= LONGEST_TEXT && !text.chars().any(char::is_control))
 }
 
-/// Bytes that a finding takes at most.
+/// Upper bound on the encoded bytes of a finding.
 fn weight(finding: &Finding) -> usize {
     let name = |name: &Option<String>| name.as_ref().map_or(0, String::len);
     let scope = &finding.scope;

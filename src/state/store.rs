@@ -1,8 +1,7 @@
-//! The runs of a detector: found by name, forgotten in an order that costs the same however many there are.
+//! The runs of a detector: found by name, and forgotten in constant time however many there are.
 //!
-//! Runs lie in slots; two lists through them, the least recently used first, tell whose turn it is to be forgotten:
-//! runs in which nothing was found before those with a loop, so that a crowd of new runs does not push a looping one
-//! out.
+//! Runs lie in slots. Two linked lists through them, the least recently used first, give the order in which they are
+//! forgotten: clean runs before those with a loop, so that a crowd of new runs does not push a looping one out.
 
 use crate::codec::{Codec, Reader, codec};
 use crate::model::{Context, Level, Memory, Scope};
@@ -10,17 +9,16 @@ use crate::state::Run;
 use crate::text::{Key, key};
 use alloc::{borrow::Cow, boxed::Box, collections::BTreeMap, vec::Vec};
 
-/// Idle runs that a new run may collect of either list; a few more than one, so that a crowd goes as fast as it came.
+/// Idle runs that a new run may collect from each list; more than one, so that a crowd goes as fast as it came.
 const COLLECTED_AT_ONCE: usize = 8;
-/// A loop is kept before newer runs for so many events per run that is kept: then its host has gone away.
+/// A looping run is kept ahead of clean ones for this many events per allowed run without one of its own; after that
+/// its host is presumed gone.
 const KEPT: u64 = 64;
-/// Bytes that a run takes beside what it holds: itself, its slot, its place in the index and room that was made for
-/// more.
+/// Bytes a run takes besides its contents: itself, its slot, its index entry and spare capacity.
 const RUN: usize = <Run as Codec>::SIZE + 192;
-/// More than any run takes, whatever comes (`tests/bounds.rs`): a snapshot that holds such a one was written by
-/// somebody else.
+/// Bytes that no run exceeds, whatever comes (`tests/bounds.rs`); a snapshot with a larger one is forged.
 const FULLEST: u64 = 1 << 20;
-/// The bound where none is configured: this, or so much for each run where that is more.
+/// Default bound on the bytes of all runs: the larger of this and so many bytes per allowed run.
 const BYTES: u64 = 256 * 1024 * 1024;
 const BYTES_OF_RUN: u64 = 16 * 1024;
 /// No slot.
@@ -31,14 +29,14 @@ const NONE: u32 = u32::MAX;
 pub(crate) struct Store {
     index: BTreeMap<Key, u32>,
     slots: Vec<Slot>,
-    /// Without and with a loop.
+    /// Clean runs, and runs with a loop.
     lists: [List; 2],
     clock: Clock,
-    /// Bytes that all runs take together, as they were weighed.
+    /// Bytes of all runs together, as last weighed.
     bytes: u64,
-    /// The run that was asked for last.
+    /// Slot of the run that was asked for last.
     at_hand: u32,
-    /// It may have changed since it was weighed, and however much it has, all of them have room.
+    /// The current run may have changed since it was weighed; however large it is, all runs fit.
     stale: bool,
 }
 
@@ -46,7 +44,7 @@ pub(crate) struct Store {
 struct Slot {
     key: Key,
     run: Box<Run>,
-    /// Bytes it takes.
+    /// Bytes it takes, as last weighed.
     bytes: u64,
     list: usize,
     older: u32,
@@ -59,28 +57,28 @@ struct List {
     newest: u32,
 }
 
-/// The time that two runs agree upon: one whose clock is days ahead says nothing about the others.
+/// The time that at least two runs agree upon: a single clock that is days ahead says nothing about the others.
 #[derive(Clone, Copy, Debug, Default)]
 struct Clock {
     agreed: Option<i64>,
-    /// The newest time of any run, and that run.
+    /// The run with the newest time, and that time.
     ahead: Option<(Key, i64)>,
 }
 codec!(struct Clock { agreed, ahead });
 
-/// Runs forgotten while another was made room for.
+/// Runs forgotten to make room for another.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Forgotten {
     pub(crate) evicted: u64,
     pub(crate) collected: u64,
 }
 
-/// Key of a run's name; the default run has none.
+/// Key of a run's name; 0 for the default run.
 fn run_key(run: Option<&str>) -> Key {
     run.map_or(0, |run| key("run", run.as_bytes()))
 }
 
-/// Whether a run has been idle for so long that it is forgotten.
+/// Whether a run has been idle long enough to be forgotten.
 fn idle(run: &Run, at: Option<i64>, memory: &Memory) -> bool {
     match (run.now, at) {
         (Some(last), Some(at)) => u64::try_from(at.saturating_sub(last)).is_ok_and(|idle| idle > memory.idle_ms),
@@ -88,7 +86,7 @@ fn idle(run: &Run, at: Option<i64>, memory: &Memory) -> bool {
     }
 }
 
-/// Bytes that a run takes, the same on every platform and before and after a snapshot.
+/// Bytes that a run takes; the same on every platform, and before and after a snapshot.
 fn weigh(run: &Run) -> u64 {
     (RUN + run.heap()) as u64
 }
@@ -98,7 +96,7 @@ fn most_bytes(memory: &Memory) -> u64 {
     memory.max_bytes.unwrap_or_else(|| BYTES.max(BYTES_OF_RUN.saturating_mul(memory.max_runs.into())))
 }
 
-/// The list that a run belongs to.
+/// The list that a run belongs to: 1 for a run with a loop, a stopped one or one with a declared workflow, else 0.
 fn list_of(run: &Run) -> usize {
     usize::from(run.standings.peak() >= Level::Nudge || run.stopped || run.workflow.is_declared())
 }
@@ -149,7 +147,7 @@ impl Store {
         self.bytes.saturating_sub(slot.bytes)
     }
 
-    /// Takes a run to hand; the one before is weighed first, if that was put off.
+    /// Makes a run current; the previous one is weighed first if that was deferred.
     fn take_to_hand(&mut self, at: u32) {
         if self.stale && self.at_hand != at {
             self.weigh_at_hand();
@@ -185,7 +183,7 @@ impl Store {
         }
     }
 
-    /// The run an event falls into, as `record` would find it: a forgotten or unknown one is fresh.
+    /// The run an event belongs to, as `record` would find it: a fresh one if it is unknown or idle.
     pub(crate) fn peek(&self, context: &Context, memory: &Memory) -> Cow<'_, Run> {
         match self.find(context.run.as_deref()) {
             Some(run) if !idle(run, context.at, memory) => Cow::Borrowed(run),
@@ -193,7 +191,7 @@ impl Store {
         }
     }
 
-    /// The run an event falls into, made where there is none; others are forgotten to make room.
+    /// The run an event belongs to, created if it is unknown; others are forgotten to make room.
     pub(crate) fn enter(&mut self, context: &Context, seq: u64, memory: &Memory) -> (Option<&mut Run>, Forgotten) {
         let key = run_key(context.run.as_deref());
         self.clock.see(key, context.at);
@@ -214,8 +212,8 @@ impl Store {
                 at
             }
             None => {
-                // Only a new run looks at others, and at few of them, so that an event costs the same however many
-                // there are.
+                // Only a new run looks at others, and only at a few, so that an event costs the same however many there
+                // are.
                 forgotten = self.make_room(seq, memory);
                 let at = self.place(key, Box::default());
                 self.link(at);
@@ -228,15 +226,15 @@ impl Store {
         (run, forgotten)
     }
 
-    /// Whether a run is where it would be put, the newest of the list it belongs to.
+    /// Whether a run is where it belongs: the newest of its list.
     fn is_newest(&self, at: u32) -> bool {
         self.slot(at).is_some_and(|slot| {
             slot.list == list_of(&slot.run) && self.lists.get(slot.list).is_some_and(|list| list.newest == at)
         })
     }
 
-    /// The run that an event falls into, where it is the one at hand and nobody has to be looked up, moved or forgotten
-    /// for that; otherwise nothing has changed.
+    /// The run an event belongs to, if it is the current one and needs no lookup, move or collection; `None` otherwise,
+    /// with nothing changed.
     pub(crate) fn again(&mut self, context: &Context, memory: &Memory) -> Option<&mut Run> {
         let slot = self.slots.get_mut(self.at_hand as usize)?;
         let list = list_of(&slot.run);
@@ -248,7 +246,7 @@ impl Store {
         Some(&mut slot.run)
     }
 
-    /// Whether what was noted of the runs is what they weigh.
+    /// Whether the recorded weights are what the runs weigh.
     #[cfg(test)]
     pub(crate) fn is_weighed(&self) -> bool {
         let is_stale = |at: usize| self.stale && at == self.at_hand as usize;
@@ -279,12 +277,12 @@ impl Store {
         forgotten
     }
 
-    /// Makes room where all runs take too much, after the one at hand has changed: that one goes last, and starts anew
-    /// where it alone takes more than there is. It is weighed now only where that may make a difference: there nearly
-    /// always is room for the fullest run, and the same one changes again and again.
+    /// Makes room if all runs take too much after the current one has changed. That one goes last, and starts afresh if
+    /// it alone exceeds the bound. It is weighed only if that can make a difference: there is nearly always room for
+    /// the largest possible run, and the same run changes again and again.
     pub(crate) fn settle(&mut self, seq: u64, memory: &Memory) -> Forgotten {
         let mut forgotten = Forgotten::default();
-        // Nothing but the one at hand has changed since there was room for whatever it takes.
+        // Only the current run has changed since there was room for it at any size.
         if self.stale {
             return forgotten;
         }
@@ -320,8 +318,8 @@ impl Store {
         }
     }
 
-    /// The run that makes room for others: the one least recently used of those without a loop, `spared` left out; of
-    /// those with one where there is no other, or its host has gone away.
+    /// The next run to forget, other than `spared`: the least recently used clean one, or one with a loop if there is
+    /// no other or its host is presumed gone.
     fn next_to_go(&mut self, seq: u64, memory: &Memory, spared: u32) -> Option<u32> {
         loop {
             let [clean, looping] = self.lists.map(|list| match self.slot(list.oldest) {
@@ -332,7 +330,7 @@ impl Store {
                 .slot(looping)
                 .is_some_and(|slot| seq.saturating_sub(slot.run.touched) > KEPT.saturating_mul(memory.max_runs.into()));
             match self.slot(clean) {
-                // What was found in it since it was put there.
+                // Something was found in it since it was put into this list.
                 Some(slot) if list_of(&slot.run) != slot.list => {
                     self.unlink(clean);
                     self.link(clean);
@@ -354,7 +352,7 @@ impl Store {
         at
     }
 
-    /// Makes a run the newest of the list it belongs to.
+    /// Makes a run the newest of its list.
     fn link(&mut self, at: u32) {
         let Some(list) = self.slot(at).map(|slot| list_of(&slot.run)) else { return };
         self.link_in(list, at);
@@ -376,7 +374,7 @@ impl Store {
         self.precede(list, newer, older);
     }
 
-    /// What comes after `older`; where that is none, what a list begins with.
+    /// Sets what follows `older`, or the head of the list if that is no slot.
     fn follow(&mut self, list: usize, older: u32, next: u32) {
         match self.slots.get_mut(older as usize) {
             Some(slot) => slot.newer = next,
@@ -384,7 +382,7 @@ impl Store {
         }
     }
 
-    /// What comes before `newer`; where that is none, what a list ends with.
+    /// Sets what precedes `newer`, or the tail of the list if that is no slot.
     fn precede(&mut self, list: usize, newer: u32, previous: u32) {
         match self.slots.get_mut(newer as usize) {
             Some(slot) => slot.older = previous,
@@ -392,7 +390,7 @@ impl Store {
         }
     }
 
-    /// Forgets a run; the last slot takes its place.
+    /// Forgets a run; the last slot moves into its place.
     fn forget(&mut self, at: u32) {
         self.unlink(at);
         if at as usize >= self.slots.len() {
@@ -426,7 +424,7 @@ impl Store {
     }
 }
 
-/// The runs in the order of their lists.
+/// Runs are encoded in the order of their lists.
 impl Codec for Store {
     const SIZE: usize = 0;
 
@@ -495,7 +493,7 @@ mod tests {
             self.store.find(Some(run)).is_some_and(|run| run.events > 0)
         }
 
-        /// Every link leads there and back, and every run is in one list.
+        /// Links are consistent in both directions, and every run is in one list.
         fn check(&self) {
             let mut listed = 0;
             for (number, list) in self.store.lists.iter().enumerate() {
@@ -533,7 +531,7 @@ mod tests {
         }
         assert!(crowd.knows("loop") && crowd.knows("run-499") && !crowd.knows("run-100"));
         assert_eq!((crowd.store.len(), crowd.forgotten), (16, (485, 0)));
-        // One whose host has gone away goes in the end.
+        // One whose host is gone goes in the end.
         for run in 0..1000 {
             crowd.event(&format!("more-{run}"), None);
         }
@@ -561,12 +559,12 @@ mod tests {
         crowd.event("ahead", Some(200_000));
         crowd.event("new", Some(30));
         assert_eq!((crowd.store.len(), crowd.forgotten), (22, (0, 0)));
-        // Two that agree tell the time, and a crowd goes as fast as it came.
+        // Two clocks that agree set the time, and a crowd goes as fast as it came.
         for run in 0..4 {
             crowd.event(&format!("late-{run}"), Some(200_001));
             crowd.check();
         }
-        // What was idle behind the run that was ahead waits for its turn.
+        // Idle runs behind the one whose clock was ahead wait for their turn.
         assert_eq!((crowd.store.len(), crowd.forgotten), (6, (0, 20)));
     }
 

@@ -1,21 +1,21 @@
-//! When something began and where it was seen, in as few bytes as that takes: windows hold it a hundred times over, and
-//! most of what it is made of is small numbers.
+//! An onset and a sighting in as few bytes as possible: windows hold hundreds of them, and most of their numbers are
+//! small.
 
 use super::{Latest, Maybe, Onset, Sighting, Time};
 use crate::codec::{Codec, Reader};
 use alloc::{boxed::Box, vec::Vec};
 
-/// Numbers of an onset with a sighting, and bytes that tell how long they are: half a byte each.
+/// Numbers in an onset and a sighting, and the bytes that hold their lengths, half a byte each.
 const NUMBERS: usize = 9;
 const LENGTHS: usize = NUMBERS.div_ceil(2);
-/// Bytes that are there for them: enough but for times of day, costs and numbers of events that are all large.
+/// Bytes in total: enough unless times, costs and event numbers are all large.
 const ROOM: usize = 39;
 
-/// An onset and a sighting, the bytes of each number without its leading zeros.
+/// An onset and a sighting; each number without its leading zero bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Tight([u8; ROOM]);
 
-/// The bits of so many bytes, of eight at most.
+/// Masks that keep the given number of bytes of a word, from 8 on all of them.
 const KEPT: [u64; 16] = {
     let mut kept = [u64::MAX; 16];
     let (mut rest, mut bits) = (kept.as_mut_slice(), 0);
@@ -44,10 +44,11 @@ impl Tight {
         ];
         let mut bytes = [0; LENGTHS + NUMBERS * 8];
         let (mut lengths, mut end) = (0_u64, LENGTHS);
-        // Shown, for a loop is not taken apart, and most are zeros, which a branch tells.
+        // `try_for_each` since a `for` loop would not be unrolled; most numbers are zeros, which the branch skips.
         numbers.into_iter().zip(0_u32..).try_for_each(|(number, index)| {
             if number != 0 {
-                // Eight bytes are written whatever it takes, for that is one store: what is too much is zeros.
+                // Always write eight bytes, as a single store; the surplus is zeros and is overwritten by the next
+                // number.
                 *bytes.get_mut(end..)?.first_chunk_mut()? = number.to_le_bytes();
                 let length = 8 - number.leading_zeros() / 8;
                 lengths |= u64::from(length) << (4 * index);
@@ -78,7 +79,7 @@ impl Tight {
     }
 }
 
-/// One event as evidence, and as the possible onset of a loop.
+/// One event as evidence, and as a possible onset of a loop.
 #[derive(Clone, Debug)]
 pub(crate) struct Occurrence(Once);
 
@@ -136,7 +137,7 @@ impl Codec for Occurrence {
     }
 }
 
-/// Since when something is seen, and its latest occurrences. What was seen once takes no memory of its own.
+/// When something was first seen, and its latest occurrences. A single occurrence needs no heap memory.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seen(Times);
 
@@ -155,7 +156,7 @@ struct More {
 }
 
 impl Seen {
-    /// One more; it began at `onset`, where it was not seen before.
+    /// Adds an occurrence; `onset` is used only for the first one.
     pub(crate) fn push(&mut self, sighting: Sighting, onset: Onset) {
         match &mut self.0 {
             Times::Never => self.0 = Times::once(onset, sighting),
@@ -167,14 +168,15 @@ impl Seen {
         }
     }
 
-    /// Counts from another onset on; what was seen stays.
+    /// Moves the onset; the occurrences stay.
     pub(crate) fn begin(&mut self, onset: Onset) {
         let once = match &mut self.0 {
             Times::Never => return,
             Times::Once(tight) => tight.get().1,
             Times::More(more) => {
                 more.onset = onset;
-                // One that had no room beside the onset before may have it now, as it would after a restore.
+                // A single occurrence that was too wide with the old onset may fit now, and a restored one would be
+                // packed.
                 let mut latest = more.latest.iter();
                 let (Some(one), None) = (latest.next(), latest.next()) else { return };
                 *one
@@ -249,7 +251,7 @@ impl Codec for Seen {
         let latest: Latest = Codec::take(from);
         let mut all = latest.iter();
         Self(match (all.next(), all.next()) {
-            // Nothing has begun that was not seen: no snapshot of ours has it otherwise.
+            // An onset without an occurrence is not written by us.
             (None, _) => Times::Never,
             (Some(one), None) => Times::once(onset, *one),
             _ => {

@@ -1,11 +1,11 @@
-//! A run seen as a workflow: whose turns cost what, how often each cycle has gone round, and what changed meanwhile.
+//! A run seen as a workflow: the cost of each node's turns, the iterations of each cycle, and what changed meanwhile.
 //!
-//! Everything is counted per task; a subtask counts for its parent. What a node says is compared with what that node
-//! said before, artefacts and tests with those of the task's last iteration. A measured step forward (fewer failing
-//! tests, more done of a checklist) ends all evidence of a stall. Otherwise each kind of evidence stands on its own, as
-//! in the document: a new patch is no new word, and new words are no patch. Patch and documents are an artefact each; a
-//! new state of one of them is why the other one may stay as it is. An outside judge's `progressing` ends the evidence
-//! that lies in artefacts and tests.
+//! Everything is counted per task; a subtask counts for its parent. A node's outputs are compared with its own earlier
+//! ones, artifacts and tests with those of the task's last iteration. A measured step forward (fewer failing tests,
+//! more items of a checklist done) ends all evidence of a stall. Otherwise each kind of evidence stands on its own: a
+//! new patch does not reset repeated outputs, nor do new outputs reset an unchanged patch. Patch and documents are one
+//! artifact each, and a new state of one excuses an unchanged other. An outside judge's `progressing` ends the evidence
+//! in artifacts and tests.
 
 use crate::codec::{codec, length};
 use crate::model::{Body, Checklist, CycleStatus, EvaluationVerdict, Event, HaltReason, Progress, Record, Tests, Turn};
@@ -17,24 +17,24 @@ use crate::text::{
 };
 use alloc::{format, string::String, string::ToString, vec, vec::Vec};
 
-/// Nodes of a task whose turns are counted.
+/// Nodes counted per task, and per run.
 const NODES: usize = 256;
-/// Nodes of a task whose words are compared.
+/// Nodes per task whose outputs are compared.
 const VOICES: usize = 16;
-/// Cycles of a task that are counted.
+/// Cycles counted per task.
 const CYCLES: usize = 64;
-/// Characters of the name of a node that is in no graph.
+/// Characters kept of the name of a node that is in no graph.
 const NAME: usize = 48;
 /// Digests of each kind kept as evidence.
 const EVIDENCE: usize = 5;
-/// Artefacts remembered, to tell a new one from one that came back.
+/// Artifact states remembered, to tell a new one from one that came back.
 const ARTIFACTS: usize = 8;
 /// Readings of failing tests kept for a trend.
 const TREND: usize = 8;
-/// Figures of failing tests within a streak, to tell a fall from a swing.
+/// Counts of failing tests kept within a streak, to tell a fall from a swing.
 const SWING: usize = 16;
 
-/// Whether an event tells something of a workflow.
+/// Whether an event is about a workflow.
 pub(crate) fn is_of_a_workflow(body: &Body) -> bool {
     match body {
         Body::Turn(_) | Body::Delivery(_) | Body::Progress(_) | Body::Failure(_) | Body::Collaboration(_) => true,
@@ -43,17 +43,17 @@ pub(crate) fn is_of_a_workflow(body: &Body) -> bool {
     }
 }
 
-/// What a run tells about the event at hand.
+/// What the run provides about the current event.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Moment {
     pub(crate) here: Sighting,
     pub(crate) onset: Onset,
-    /// Iterations of the run, as outputs, rounds and turn starts show them.
+    /// Iterations of the run, as shown by outputs, rounds and turn starts.
     pub(crate) iterations: u32,
-    /// Key of the task, or of the task it is a part of; 0 for none.
+    /// Key of the task, or of its parent; 0 for none.
     pub(crate) task: Key,
     pub(crate) cost_micros: Option<u64>,
-    /// The detector's, for keys of what is told.
+    /// The detector's salt, for keys of reported content.
     pub(crate) salt: u64,
 }
 
@@ -62,11 +62,11 @@ pub(crate) struct Moment {
 pub(crate) struct Workflow {
     declared: Option<Graph>,
     learned: Graph,
-    /// The latest one last.
+    /// The most recently active is last.
     tasks: Ring<Task>,
-    /// What the nodes have taken in the whole run.
+    /// Turns and costs of the nodes over the whole run.
     nodes: Ring<Node>,
-    /// Nodes, voices and cycles of tasks that had to make room.
+    /// Nodes, voices and cycles of tasks that were dropped to make room.
     lost: u64,
 }
 codec!(struct Workflow { declared, learned, tasks, nodes, lost });
@@ -79,11 +79,11 @@ pub(crate) struct Flow<'a> {
     nodes: &'a Ring<Node>,
 }
 
-/// What is counted for one task.
+/// The counters of one task.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Task {
     key: Key,
-    /// Failures so far: where nothing else shows iterations, each ends one.
+    /// Failures so far; if nothing else shows iterations, each ends one.
     failures: u32,
     flows: bool,
     /// The cycle that was last active.
@@ -95,7 +95,7 @@ pub(crate) struct Task {
     pub(crate) docs: Artifact,
     pub(crate) failing: Failing,
     checklist: Option<Checklist>,
-    /// Evidence: keys of the last failing sets and node outputs.
+    /// Evidence: keys of the latest sets of failing tests and node outputs.
     sets: Ring<Key>,
     outputs: Ring<Key>,
 }
@@ -103,23 +103,23 @@ codec!(struct Task {
     key, failures, flows, active, nodes, cycles, voices, diff, docs, failing, checklist, sets, outputs,
 });
 
-/// What a node's turns have cost.
+/// Turns of a node, with their time and cost.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Node {
     key: Key,
-    /// Where the graph did not know it at its first turn.
+    /// Set if the graph did not know the node at its first turn.
     name: Option<String>,
     pub(crate) turns: u32,
     pub(crate) runtime_ms: u64,
     pub(crate) cost_micros: u64,
-    /// The first turn.
+    /// Onset of the first turn.
     pub(crate) onset: Onset,
     pub(crate) latest: Sighting,
 }
 codec!(struct Node { key, name, turns, runtime_ms, cost_micros, onset, latest });
 
 impl Node {
-    /// Counts a turn in; says how many other nodes had to make room.
+    /// Counts a turn; returns how many other nodes were dropped to make room.
     fn count(nodes: &mut Ring<Self>, turn: &Turn, known: bool, moment: &Moment) -> u64 {
         let key = node_key(&turn.node);
         let mut node = nodes.take(|node| node.key == key).unwrap_or_else(|| Self {
@@ -135,7 +135,7 @@ impl Node {
         nodes.push_counted(node, NODES)
     }
 
-    /// Bytes it takes at most.
+    /// Upper bound on its encoded bytes.
     fn weight(&self) -> usize {
         let name = self.name.as_ref().map_or(0, String::len);
         let figures = 8 + length(self.runtime_ms) + length(self.cost_micros);
@@ -147,7 +147,7 @@ impl Node {
     }
 }
 
-/// How often a cycle has gone round.
+/// The iterations of a cycle.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Laps {
     key: Key,
@@ -159,7 +159,7 @@ pub(crate) struct Laps {
 }
 codec!(struct Laps { key, iterations, trend, halted, onset, latest });
 
-/// What one node says.
+/// The outputs of one node.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Voice {
     node: Key,
@@ -176,12 +176,12 @@ impl Voice {
     }
 }
 
-/// The same thing in a row.
+/// A streak of the same thing.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Unchanged {
     pub(crate) key: Key,
     pub(crate) count: u32,
-    /// Iteration of the latest occurrence.
+    /// Iteration of the latest occurrence; 0 if unknown.
     lap: u32,
     pub(crate) onset: Onset,
     pub(crate) sightings: Ring<Sighting>,
@@ -189,7 +189,7 @@ pub(crate) struct Unchanged {
 codec!(struct Unchanged { key, count, lap, onset, sightings });
 
 impl Unchanged {
-    /// One more occurrence; within the same iteration it only takes the place of the last one.
+    /// Adds an occurrence; within the same iteration it replaces the last one.
     fn again(&mut self, lap: u32, moment: &Moment, key: Key) {
         if lap == 0 || lap != self.lap || self.count == 0 {
             self.count = self.count.saturating_add(1);
@@ -199,7 +199,7 @@ impl Unchanged {
         self.sightings.push(Sighting { key, ..moment.here }, EVIDENCE);
     }
 
-    /// Something else: the first occurrence.
+    /// Starts a new streak with a first occurrence.
     fn restart(&mut self, lap: u32, moment: &Moment, key: Key) {
         *self = Self { onset: moment.onset, ..Self::default() };
         self.again(lap, moment, key);
@@ -222,12 +222,12 @@ impl Unchanged {
     }
 }
 
-/// Back and forth between two things.
+/// Alternation between two things.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Flips {
     last: Key,
     before: Key,
-    /// How many of the latest ones alternate.
+    /// How many of the latest values alternate.
     alternating: u32,
     pub(crate) onset: Onset,
     last_onset: Onset,
@@ -252,12 +252,12 @@ impl Flips {
         self.sightings.push(Sighting { key, ..moment.here }, EVIDENCE);
     }
 
-    /// Whole laps of one and the other.
+    /// Complete laps, each of two values.
     pub(crate) fn laps(&self) -> u32 {
         self.alternating / 2
     }
 
-    /// Key of the two, whichever comes first.
+    /// Key of the two values, in either order.
     pub(crate) fn pair(&self) -> Key {
         combine("flips", &[self.last.min(self.before), self.last.max(self.before)])
     }
@@ -272,23 +272,23 @@ impl Flips {
     }
 }
 
-/// What an iteration leaves behind: the patch, or the documents.
+/// What an iteration produces: the patch, or the documents.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Artifact {
     pub(crate) streak: Unchanged,
     pub(crate) flips: Flips,
     /// States seen, the newest last, to tell a new one from one that came back.
     known: Ring<Key>,
-    /// Evidence: keys of the last states.
+    /// Evidence: keys of the latest states.
     latest: Ring<Key>,
 }
 codec!(struct Artifact { streak, flips, known, latest });
 
 impl Artifact {
-    /// Takes a state in; true where it was not there before.
+    /// Takes in a state; true if it is new.
     fn see(&mut self, lap: u32, moment: &Moment, key: Key) -> bool {
         self.latest.push(key, EVIDENCE);
-        // As long as nothing was made, there is nothing that could stay unchanged: reading comes before writing.
+        // Until something was produced, nothing can stay unchanged: reading comes before writing.
         if self.known.len() == 0 && key == 0 {
             return false;
         }
@@ -301,14 +301,14 @@ impl Artifact {
         new
     }
 
-    /// Something came of the work: the state that there is begins anew.
+    /// There was progress: the current state begins a new streak.
     fn restart(&mut self) {
         self.streak = Unchanged::default();
         self.flips = Flips::default();
     }
 
-    /// The other artefact is new in this iteration: this one may be as it was before, `carried` by the same event or
-    /// not.
+    /// The other artifact is new in this iteration, which excuses this one for being unchanged. `carried` is this one's
+    /// state in the same event, if any.
     fn excuse(&mut self, lap: u32, moment: &Moment, carried: Option<Key>) {
         match carried.filter(|_| self.streak.count != 0) {
             Some(key) => self.streak.restart(lap, moment, key),
@@ -326,23 +326,23 @@ impl Artifact {
     }
 }
 
-/// Failing tests that do not get fewer.
+/// Failing tests that do not decrease.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Failing {
     pub(crate) streak: Unchanged,
-    /// Whether the same tests failed all along.
+    /// Whether the same tests failed throughout.
     pub(crate) same: bool,
     pub(crate) latest: u32,
     total: Option<u32>,
     coverage: Option<u32>,
     set: Option<Key>,
-    /// Figures of this streak.
+    /// Counts of failing tests in this streak.
     figures: Ring<u32>,
 }
 codec!(struct Failing { streak, same, latest, total, coverage, set, figures });
 
 impl Failing {
-    /// Takes a reading in, with the key of the tests that fail and how many those are; true when it is a step forward.
+    /// Takes in a reading; `ids` are the key and the number of the failing tests. True if it is a step forward.
     fn see(&mut self, lap: u32, moment: &Moment, tests: &Tests, ids: Option<(Key, u32)>) -> bool {
         let Some(failing) = tests.failing.or(ids.map(|(_, size)| size)) else { return false };
         let set = ids.map(|(set, _)| set);
@@ -351,10 +351,10 @@ impl Failing {
             self.begin(lap, moment, tests, key, failing, set);
             return false;
         }
-        // A fall back to a figure this streak has already had is a swing.
+        // Falling back to a count that this streak has already had is a swing.
         let fewer = failing < self.latest && !self.figures.iter().any(|figure| *figure == failing);
         let rarer = match (self.total, tests.total) {
-            // The very same tests fail on, however many others there are by now.
+            // The very same tests still fail, however many others there are by now.
             _ if set.is_some() && set == self.set => false,
             (Some(before), Some(total)) => {
                 failing <= self.latest
@@ -375,7 +375,7 @@ impl Failing {
 
     fn begin(&mut self, lap: u32, moment: &Moment, tests: &Tests, key: Key, failing: u32, set: Option<Key>) {
         *self = Self { same: set.is_some(), ..Self::default() };
-        // Tests that all pass do not stall, however often.
+        // Passing tests do not stall, however often.
         if failing != 0 {
             self.streak.restart(lap, moment, key);
         }
@@ -392,9 +392,9 @@ impl Failing {
 }
 
 impl Task {
-    /// The iteration the task is in, from 1 on; 0 where nothing shows iterations, and then every reading is one.
+    /// The iteration the task is in, from 1; 0 if nothing shows iterations, so that every reading is one.
     ///
-    /// A lap of a cycle is as far as its busiest node: what two nodes of one lap leave unchanged is one reading.
+    /// Turns are counted by the busiest node: what two nodes leave unchanged in one lap of a cycle is one reading.
     fn lap(&self, moment: &Moment) -> u32 {
         let turns = self.most_turns();
         if turns != 0 {
@@ -408,7 +408,7 @@ impl Task {
         }
     }
 
-    /// Counts a turn; says how many other nodes had to make room.
+    /// Counts a turn; returns how many nodes and voices were dropped to make room.
     fn turn(&mut self, turn: &Turn, cycle: Option<&Cycle>, known_node: bool, moment: &Moment) -> u64 {
         self.flows = true;
         let name = node_key(&turn.node);
@@ -443,7 +443,7 @@ impl Task {
         lost
     }
 
-    /// Counts a delivery; says how many other cycles had to make room.
+    /// Counts a delivery; returns how many other cycles were dropped to make room.
     fn delivery(&mut self, cycle: Option<&Cycle>, closes: bool, moment: &Moment) -> u64 {
         self.flows = true;
         let Some(cycle) = cycle else { return 0 };
@@ -456,7 +456,7 @@ impl Task {
         self.cycles.push_counted(laps, CYCLES)
     }
 
-    /// Whether it is a step forward.
+    /// Takes in a progress report; whether it is a step forward.
     fn progress(&mut self, progress: &Progress, moment: &Moment) -> bool {
         let lap = self.lap(moment);
         let mut forward = false;
@@ -489,7 +489,7 @@ impl Task {
         forward || first
     }
 
-    /// The tests that fail now are where the next step begins.
+    /// The tests that fail now are where the next step starts.
     fn keep_failing(&mut self, moment: &Moment) {
         self.failing.streak.count = self.failing.streak.count.min(1);
         self.failing.streak.onset = moment.onset;
@@ -507,7 +507,7 @@ impl Task {
         }
     }
 
-    /// An outside judge's word that the task gets on.
+    /// An outside judge says that the task makes progress.
     fn judged_to_progress(&mut self, moment: &Moment) {
         self.diff.restart();
         self.docs.restart();
@@ -526,8 +526,8 @@ impl Task {
         self.key
     }
 
-    /// The longest streaks and flips of its nodes' words, and the most turns and laps: what the rules about workflows
-    /// hold.
+    /// Length of the longest streak of identical outputs of a node. With the three below, this is how far the workflow
+    /// rules are.
     pub(crate) fn most_identical(&self) -> u32 {
         self.voices.iter().map(|voice| voice.message.count.max(voice.structured.count)).max().unwrap_or(0)
     }
@@ -545,13 +545,13 @@ impl Task {
         self.cycles.iter().map(|laps| laps.iterations).max().unwrap_or(0)
     }
 
-    /// The node's count, after its turn.
+    /// The counters of a node, after its turn.
     pub(crate) fn node(&self, name: &str) -> Option<&Node> {
         let key = node_key(name);
         self.nodes.iter().rev().find(|node| node.key == key)
     }
 
-    /// What a node said, after its turn.
+    /// The outputs of a node, after its turn.
     pub(crate) fn voice(&self, name: &str) -> Option<&Voice> {
         let key = node_key(name);
         self.voices.iter().rev().find(|voice| voice.node == key)
@@ -561,7 +561,7 @@ impl Task {
         self.cycles.iter().find(|laps| laps.key == cycle.key)
     }
 
-    /// Turns of a cycle's nodes: what they cost, how long they took, and the first of them.
+    /// The turns of a cycle's nodes combined: time, cost, the first onset and the latest sighting.
     pub(crate) fn spent(&self, cycle: &Cycle) -> Node {
         let members = self.nodes.iter().filter(|node| cycle.members.contains(&node.key));
         let mut spent: Option<Node> = None;
@@ -602,7 +602,7 @@ impl Task {
         }
     }
 
-    /// Bytes it takes at most.
+    /// Upper bound on its encoded bytes.
     fn weight(&self) -> usize {
         let laps = |laps: &Laps| KEY_BYTES + 8 + 5 * laps.trend.len() + laps.onset.weight() + laps.latest.weight();
         let voice = |voice: &Voice| {
@@ -637,27 +637,27 @@ impl Task {
 }
 
 impl<'a> Flow<'a> {
-    /// The task that the turn, delivery or progress at hand belongs to.
+    /// The task that the current turn, delivery or progress report belongs to.
     pub(crate) fn task(&self) -> Option<&'a Task> {
         self.tasks.last()
     }
 
-    /// A node's count over the whole run.
+    /// The counters of a node over the whole run.
     pub(crate) fn node_of_run(&self, key: Key) -> Option<&'a Node> {
         self.nodes.iter().rev().find(|node| node.key == key)
     }
 
-    /// The most that any task of a scope has, by whatever is asked.
+    /// The largest value of `of` over the tasks in a scope; 0 if there are none.
     pub(crate) fn most(&self, whose: &Whose, of: impl Fn(&Task) -> u32) -> u32 {
         self.tasks.iter().filter(|task| whose.has_task(task.key)).map(of).max().unwrap_or(0)
     }
 
-    /// The task's state, where it has any.
+    /// The state of a task, if it has any.
     pub(crate) fn of(&self, task: Key) -> Option<&'a Task> {
         self.tasks.iter().find(|known| known.key == task)
     }
 
-    /// The cycle that the turn or delivery at hand goes through.
+    /// The cycle that the current turn or delivery goes through.
     pub(crate) fn cycle(&self, event: &Event) -> Option<&'a Cycle> {
         match &event.body {
             Body::Turn(turn) => self.graph.cycle_of(node_key(&turn.node)),
@@ -670,25 +670,25 @@ impl<'a> Flow<'a> {
     }
 }
 
-/// What a node has taken.
+/// What a node has used of its budgets.
 #[derive(Clone, Debug)]
 pub(crate) struct Taken {
     pub(crate) name: String,
-    /// The default budget binds it.
+    /// Whether the default budget applies to it.
     pub(crate) bound: bool,
     pub(crate) turns: u32,
-    /// Turns and milliseconds in the whole run.
+    /// Turns and milliseconds over the whole run.
     pub(crate) of_run: (u32, u64),
 }
 
-/// Digests as a status and a record show them.
+/// Digests as shown in a status and a record.
 #[inline(never)]
 fn shown(keys: &Ring<Key>) -> Vec<String> {
     keys.iter().map(|key| evidence(*key).into()).collect()
 }
 
 impl Workflow {
-    /// The workflow with the graph in force: the run's own, else the configured one, else what was learned.
+    /// The workflow with the graph in force: the run's own, else the configured one, else the learned one.
     pub(crate) fn flow<'a>(&'a self, configured: Option<&'a Graph>) -> Flow<'a> {
         Flow {
             graph: self.declared.as_ref().or(configured).unwrap_or(&self.learned),
@@ -697,7 +697,7 @@ impl Workflow {
         }
     }
 
-    /// Takes another graph. Counters of cycles that are in it as well go on.
+    /// Replaces the graph. Counters of cycles that it also has continue.
     pub(crate) fn declare(&mut self, graph: Graph) {
         for task in self.tasks.iter_mut() {
             let mut kept = Ring::default();
@@ -714,12 +714,12 @@ impl Workflow {
         self.declared.is_some()
     }
 
-    /// The workflow of a run that starts over: a declared graph is no evidence and stays.
+    /// The workflow of a run that starts over: a declared graph is not evidence and stays.
     pub(crate) fn fresh(&mut self) -> Self {
         Self { declared: self.declared.take(), ..Self::default() }
     }
 
-    /// Counts an event in; whether it tells a step forward.
+    /// Takes in an event; whether it reports a step forward.
     pub(crate) fn observe(&mut self, event: &Event, configured: Option<&Graph>, moment: &Moment) -> bool {
         if !is_of_a_workflow(&event.body) {
             return false;
@@ -745,7 +745,7 @@ impl Workflow {
                 lost = task.delivery(cycle, closes, moment);
             }
             Body::Progress(progress) => forward = task.progress(progress, moment),
-            // What is external ends no iteration of the work.
+            // An external failure does not end an iteration of the work.
             Body::Failure(failure) => {
                 task.failures =
                     task.failures.saturating_add(u32::from(!FailureFacts::of(failure, moment.salt).external));
@@ -768,8 +768,8 @@ impl Workflow {
         if !self.learned.learn(from, to, edge) {
             return;
         }
-        // The edges of a learned cycle were there all along: a cycle that is found to be larger has gone round as
-        // often as the part of it that was known.
+        // The edges of a learned cycle existed all along: a cycle that turns out to be larger keeps the iterations of
+        // its busiest known part.
         for cycle in self.learned.cycles().iter().filter(|cycle| !before.contains(cycle)) {
             let part = |old: &&Cycle| old.members.iter().all(|member| cycle.members.contains(member));
             let parts: Vec<Key> = before.iter().filter(part).map(|old| old.key).collect();
@@ -794,7 +794,7 @@ impl Workflow {
         }
     }
 
-    /// Bytes that is counted for tasks takes at most.
+    /// Upper bound on the encoded bytes of all that is counted for tasks.
     pub(crate) fn weight(&self) -> usize {
         self.tasks.iter().map(Task::weight).sum::<usize>() + self.nodes.iter().map(Node::weight).sum::<usize>()
     }
@@ -804,28 +804,28 @@ impl Workflow {
         crate::codec::encode(&self.declared).len() + crate::codec::encode(&self.learned).len()
     }
 
-    /// Drops what is counted for a task and nothing else.
+    /// Drops only the counters of a task.
     pub(crate) fn drop_task(&mut self, task: Key) {
         self.tasks.retain(|known| known.key != task);
     }
 
-    /// Drops the older half of the parts of tasks; says how many those were.
+    /// Drops the older half of the parts of tasks; returns how many.
     pub(crate) fn shed(&mut self) -> u64 {
         let halves = |task: &mut Task| task.nodes.halve() + task.voices.halve() + task.cycles.halve();
         let parts: u64 = self.tasks.iter_mut().map(halves).sum();
-        // What nodes have taken of their budgets is the last thing to be forgotten.
+        // The budgets that nodes have used are forgotten last.
         if parts == 0 { self.nodes.halve() } else { parts }
     }
 
-    /// Parts of tasks that were dropped at their caps since this was last asked.
+    /// Parts of tasks dropped at their caps since the last call.
     pub(crate) fn take_lost(&mut self) -> u64 {
         core::mem::take(&mut self.lost)
     }
 
-    /// Drops what is counted for a task. Its nodes have taken their turns all the same: only a `human` gives those
-    /// back.
+    /// Drops the counters of a task, or of all for 0. The turns that its nodes have used are given back only if a
+    /// `human` asked.
     pub(crate) fn forget_task(&mut self, task: Key, human: bool) {
-        // An answer that names no task is about the run as a whole.
+        // Task 0 stands for the run as a whole.
         let named = |known: &Task| task == 0 || known.key == task;
         if human {
             let tasks = &self.tasks;
@@ -851,7 +851,7 @@ impl Workflow {
         }
     }
 
-    /// Evidence of a task as lines for a report: digests, oldest first.
+    /// Evidence of a task as lines of a report: digests, oldest first.
     pub(crate) fn evidence(&self, task: Key) -> Vec<String> {
         let Some(task) = self.tasks.iter().find(|known| known.key == task).filter(|task| task.flows) else {
             return Vec::new();
@@ -871,8 +871,8 @@ impl Workflow {
         lines
     }
 
-    /// Every cycle of the graph in force, as a task stands; without a task, as the one stands that was last active.
-    /// `limit` is how many iterations each may take; 0 for any.
+    /// Every cycle of the graph in force with the state of a task, or of the last active one if none is named. `limit`
+    /// is the most iterations allowed; 0 for no limit.
     pub(crate) fn cycles(&self, configured: Option<&Graph>, task: Option<Key>, limit: u32) -> Vec<CycleStatus> {
         let flow = self.flow(configured);
         let named = task.is_some();
@@ -899,8 +899,7 @@ impl Workflow {
                 output_hashes: list(|task| &task.outputs),
             }
         };
-        // A workflow that was declared is everybody's; of one that is learned, a task has the cycles that it went
-        // through.
+        // A declared workflow applies to every task; of a learned one, a task has the cycles that it went through.
         let has = |cycle: &&Cycle| {
             !named
                 || flow.graph.is_declared()
@@ -909,8 +908,8 @@ impl Workflow {
         flow.graph.cycles().iter().filter(has).map(status).collect()
     }
 
-    /// Turns and their time of every node that a budget may bind, by name: as a task stands, or the run as a whole, and
-    /// how much has been taken of what the run allows.
+    /// Turns of every node that a budget may apply to, by name, in a task or else in the whole run, and what the run as
+    /// a whole has used.
     pub(crate) fn nodes(&self, configured: Option<&Graph>, task: Option<Key>) -> Vec<Taken> {
         let flow = self.flow(configured);
         let nodes = task.map_or(Some(&self.nodes), |task| flow.of(task).map(|task| &task.nodes));

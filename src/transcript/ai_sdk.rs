@@ -1,5 +1,5 @@
-//! Messages of Vercel's AI SDK: those of its user interface, whose `parts` hold calls with what became of them, and
-//! those for models, whose `content` does.
+//! Messages of Vercel's AI SDK: UI messages, whose `parts` hold calls together with their results, and model messages,
+//! with separate calls and results in `content`.
 
 use super::content::{content_text, failed, flag, is_true, list, output_text, text, text_at, told};
 use super::out::{Lists, Out, Part};
@@ -10,7 +10,7 @@ use crate::model::{Context, Outcome, Role, ToolResult};
 use alloc::{borrow::ToOwned, format, string::String, vec::Vec};
 use serde_json::{Map, Value};
 
-/// Reads messages, and the pieces that they are streamed in.
+/// Reads messages, and the parts that they are streamed in.
 #[derive(Default)]
 pub(super) struct Reader {
     stream: ai_sdk_stream::Stream,
@@ -35,7 +35,7 @@ impl Reads for Reader {
     }
 }
 
-/// A message that a program keeps in a record of its own.
+/// A message wrapped in a record by the program that stores it.
 pub(super) fn kept(map: &Map<String, Value>) -> Option<&Map<String, Value>> {
     map.get("message")?.as_object().filter(|message| !map.contains_key("role") && message.contains_key("role"))
 }
@@ -67,7 +67,7 @@ pub(super) fn message(out: &mut Out, map: &Map<String, Value>) {
                     out.said(&context, Role::Assistant, field, content);
                 }
             }
-            // Before version 5, calls could stand beside the text.
+            // Before version 5, calls could be listed beside the text.
             if field == "content" {
                 invocations(out, &mut context, map);
             }
@@ -76,14 +76,14 @@ pub(super) fn message(out: &mut Out, map: &Map<String, Value>) {
     }
 }
 
-/// What a message took: programs keep it in its metadata.
+/// Usage of a message, which programs store in its metadata.
 fn used(map: &Map<String, Value>) -> Usage {
     let metadata = map.get("metadata").unwrap_or(&Value::Null);
     let within = ["totalUsage", "usage", "tokens"].iter().map(|key| metadata.get(*key));
     Usage::first(core::iter::once(map.get("usage")).chain(within).chain([Some(metadata)]))
 }
 
-/// A text of a person or the host: of parts, those that are text or a file.
+/// A text by a person or the host; of a list of parts, only texts and files.
 fn said(out: &mut Out, context: &Context, role: Role, field: &str, content: Option<&Value>) {
     match content {
         Some(Value::Array(parts)) => {
@@ -97,7 +97,7 @@ fn said(out: &mut Out, context: &Context, role: Role, field: &str, content: Opti
     }
 }
 
-/// The parts of one message: of each step first what was called, then what came of it.
+/// The parts of one message: for each step the calls first, then their results.
 fn assistant(out: &mut Out, context: Context, field: &str, parts: &[Value]) {
     let mut results = Vec::new();
     let mut called = context.clone();
@@ -162,10 +162,10 @@ fn call_id(part: &Value) -> Option<String> {
     text_at(part, &["toolCallId"]).map(str::to_owned)
 }
 
-/// A call of a message of the user interface, and what became of it so far.
+/// A call in a UI message; returns its result, if there is one yet.
 fn ui_tool(out: &mut Out, context: &Context, index: usize, name: Option<&Value>, part: &Value) -> Option<ToolResult> {
     let state = text_at(part, &["state"]).unwrap_or_default();
-    // Arguments that are still streaming are no call yet.
+    // A call whose arguments are still being streamed is not complete.
     if state == "input-streaming" || !call(out, context, &format!("parts[{index}].toolName"), name, part) {
         return None;
     }
@@ -185,7 +185,7 @@ fn ui_tool(out: &mut Out, context: &Context, index: usize, name: Option<&Value>,
     Some(ToolResult { call_id: call_id(part), outcome, output, ..ToolResult::default() })
 }
 
-/// A result of a message for models.
+/// A result in a model message.
 fn result(part: &Value) -> Option<ToolResult> {
     let output = part.get("output").or_else(|| part.get("result"))?;
     let value = output.get("value");
@@ -203,7 +203,7 @@ fn result(part: &Value) -> Option<ToolResult> {
     Some(ToolResult { call_id: call_id(part), tool, outcome, output, ..ToolResult::default() })
 }
 
-/// Calls of version 4, beside the text of a message.
+/// Version 4 calls, listed beside the text of a message.
 fn invocations(out: &mut Out, context: &mut Context, map: &Map<String, Value>) {
     let mut results = Vec::new();
     context.round = Some(out.round());
@@ -217,7 +217,7 @@ fn invocations(out: &mut Out, context: &mut Context, map: &Map<String, Value>) {
     answer(out, context, &mut results);
 }
 
-/// A call of version 4.
+/// A version 4 call; returns its result, if there is one yet.
 fn invoked(out: &mut Out, context: &Context, invocation: &Map<String, Value>) -> Option<ToolResult> {
     let state = text(invocation, "state");
     let part = Value::Object(invocation.clone());

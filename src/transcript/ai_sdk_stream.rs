@@ -1,5 +1,5 @@
-//! The pieces in which the AI SDK streams a message: to its user interface (`tool-input-available`, `tool-output-available`),
-//! and within a program (`tool-call`, `tool-result`).
+//! The parts in which the AI SDK streams a message: to its user interface (`tool-input-available`,
+//! `tool-output-available`), and within a program (`tool-call`, `tool-result`).
 
 use super::content::{StreamedCall, failed, flag, id, output_text, string, text, told};
 use super::out::Out;
@@ -8,7 +8,7 @@ use crate::model::{Channel, Outcome, Role, ToolResult};
 use alloc::{borrow::ToOwned, string::String, vec::Vec};
 use serde_json::{Map, Value};
 
-/// Kinds of pieces that no other format has.
+/// Types of parts that no other format has.
 const KINDS: [&str; 18] = [
     "start-step",
     "finish-step",
@@ -30,21 +30,21 @@ const KINDS: [&str; 18] = [
     "tool-error",
 ];
 
-/// Whether an entry is such a piece.
+/// Whether an entry is such a part.
 pub(super) fn is_one(map: &Map<String, Value>) -> bool {
     text(map, "type").is_some_and(|kind| KINDS.contains(&kind)) && !map.contains_key("role")
 }
 
-/// What was streamed and is not whole yet.
+/// What was streamed and is not complete yet.
 #[derive(Default)]
 pub(super) struct Stream {
     begun: bool,
     said: Vec<Said>,
-    /// Not every writer tells their arguments once more.
+    /// Calls whose arguments were streamed; not every writer repeats them afterwards.
     calls: Vec<StreamedCall>,
 }
 
-/// A text or a thought.
+/// A text or reasoning.
 struct Said {
     id: Option<String>,
     channel: Option<Channel>,
@@ -52,9 +52,9 @@ struct Said {
 }
 
 impl Stream {
-    /// Takes a piece; false for what is none.
+    /// Takes a part; false if it is not one.
     pub(super) fn piece(&mut self, out: &mut Out, map: &Map<String, Value>) -> bool {
-        // Each message begins so, and its name alone would tell of nothing.
+        // `start` begins each message, but is too generic to identify the format.
         self.begun |= is_one(map) || (text(map, "type") == Some("start") && !map.contains_key("role"));
         let Some(kind) = text(map, "type").filter(|_| self.begun && !map.contains_key("role")) else { return false };
         match kind {
@@ -64,7 +64,7 @@ impl Stream {
             }
             "finish-step" | "finish" | "abort" => {
                 self.whole(out);
-                // The end of a message tells the sum of its steps.
+                // The end of a message reports the sum over its steps.
                 if kind == "finish-step" {
                     let record = map.get("usage").or_else(|| map.get("messageMetadata")?.get("usage"));
                     out.spent(&out.context(), Usage::of(record));
@@ -92,7 +92,7 @@ impl Stream {
         true
     }
 
-    /// A text or a thought begins, or goes on.
+    /// A text or reasoning begins or continues.
     fn say(&mut self, channel: Option<Channel>, begins: bool, map: &Map<String, Value>) {
         let id = id(map.get("id"));
         if begins {
@@ -106,7 +106,7 @@ impl Stream {
         }
     }
 
-    /// The arguments of a call begin, or go on.
+    /// The arguments of a call begin or continue.
     fn input(&mut self, begins: bool, map: &Map<String, Value>) {
         let call_id = call_id(map).or_else(|| id(map.get("id")));
         if begins {
@@ -119,7 +119,7 @@ impl Stream {
         }
     }
 
-    /// A call with its arguments, which may be none that its tool takes.
+    /// A call with its arguments, which the tool may reject as invalid.
     fn call(&mut self, out: &mut Out, kind: &str, map: &Map<String, Value>) {
         self.whole(out);
         let call_id = call_id(map);
@@ -132,7 +132,7 @@ impl Stream {
         }
     }
 
-    /// What came of a call, which was made with the arguments that were streamed.
+    /// The result of a call, preceded by calls known only from their streamed arguments.
     fn answer(&mut self, out: &mut Out, map: &Map<String, Value>, outcome: Outcome, output: String) {
         self.whole(out);
         let context = out.context();
@@ -143,7 +143,7 @@ impl Stream {
         out.result(&context, result(map, outcome, output));
     }
 
-    /// What was said until now is whole.
+    /// Writes the texts so far, which are complete.
     pub(super) fn whole(&mut self, out: &mut Out) {
         for Said { channel, text, .. } in core::mem::take(&mut self.said) {
             if !text.is_empty() {

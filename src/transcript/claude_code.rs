@@ -1,10 +1,10 @@
-//! Claude Code sessions: one JSON object a line, in the order of writing.
+//! Claude Code sessions: one JSON object per line, in the order of writing.
 //!
-//! `user` and `assistant` lines hold a `message` whose `content` is a string or a list of blocks; one assistant turn is
-//! written as several lines that share `message.id`. Results of tools are blocks of `user` lines, and so is much that no
-//! human wrote: command wrappers, reminders, hook feedback, compaction summaries, the prompts of sub-agents. All other
-//! types of line are bookkeeping. The format is not documented by its vendor, so unknown types and fields are left out
-//! silently; what is known but of the wrong type is an error.
+//! `user` and `assistant` lines have a `message` whose `content` is a string or a list of blocks; one assistant turn is
+//! written as several lines with the same `message.id`. Tool results are blocks of `user` lines, as is much that no
+//! human wrote: command wrappers, reminders, hook feedback, compaction summaries, prompts of sub-agents. Other types of
+//! lines are bookkeeping. The vendor does not document the format, so unknown types and fields are skipped silently; a
+//! known field of the wrong type is an error.
 
 use super::content::{flag, string, text};
 use super::out::{Lists, Out, Part};
@@ -22,11 +22,12 @@ use xxhash_rust::xxh3::xxh3_64;
 
 #[derive(Default)]
 pub(super) struct Reader {
-    /// Digests of the ids of the lines read: continued sessions repeat lines.
+    /// Digests of the ids of lines read, as continued sessions repeat lines.
     seen: BTreeSet<u64>,
-    /// How many events there were after the last boundary: it and the summary that follows are one compaction.
+    /// Number of events at the last compaction boundary: it and the summary that follows are one compaction.
     compacted: Option<usize>,
-    /// What was told of an answer, by the digest of its id: each of its lines repeats the figures, the last one the final ones.
+    /// Usage reported so far for an answer, by the digest of its id: each of its lines repeats the figures, and only
+    /// the last has the final ones.
     used: BTreeMap<u64, Usage>,
 }
 
@@ -86,7 +87,7 @@ impl Reader {
         let mut context = context(out, map);
         let Some(message) = message(out, map) else { return };
         context.round = string(message, "id");
-        // Texts the host puts into the assistant's mouth, such as the errors of its API.
+        // Texts that the host attributes to the assistant, such as API errors.
         context.synthetic = flag(map, "isApiErrorMessage") || text(message, "model") == Some("<synthetic>");
         let mut usage = Usage::of(message.get("usage"));
         usage.cost_micros = usage.cost_micros.or_else(|| micros(map.get("costUSD")));
@@ -114,8 +115,8 @@ impl Reader {
     }
 }
 
-/// What was waiting for the agent and is put before it in the middle of its turn: the news of a task, or what a human
-/// wrote meanwhile. All other attachments are reminders.
+/// A queued message delivered in the middle of the agent's turn: a task notification, or what a human wrote meanwhile.
+/// All other attachments are reminders.
 fn attachment(out: &mut Out, map: &Map<String, Value>) {
     let Some(Value::Object(queued)) = map.get("attachment") else { return };
     let Some(prompt) = queued.get("prompt").filter(|_| text(queued, "type") == Some("queued_command")) else { return };
@@ -130,7 +131,7 @@ fn attachment(out: &mut Out, map: &Map<String, Value>) {
     out.path.truncate(length);
 }
 
-/// What closes the log of a run without a screen: only it tells the money.
+/// The last line of a headless run; only this one has the cost.
 fn result(out: &mut Out, map: &Map<String, Value>) {
     let cost_micros = micros(map.get("total_cost_usd").or_else(|| map.get("cost_usd")));
     let run = context(out, map).run;
@@ -147,7 +148,7 @@ fn message<'a>(out: &mut Out, map: &'a Map<String, Value>) -> Option<&'a Map<Str
     }
 }
 
-/// Fields that are named within are those of the message.
+/// Errors within name fields of the message.
 fn in_message(out: &mut Out, read: impl FnOnce(&mut Out)) {
     let length = out.path.len();
     out.path.push_str("message.");
@@ -160,7 +161,7 @@ fn host(out: &mut Out, map: &Map<String, Value>, kind: HostKind, name: Option<&s
     out.push(&context, Body::Host(Host { kind, name: name.map(str::to_owned), detail }));
 }
 
-/// Where and when; a sub-agent's lines share the session's run.
+/// Run, agent and time; the lines of a sub-agent share the session's run.
 fn context(out: &mut Out, map: &Map<String, Value>) -> Context {
     let agent = match (flag(map, "isSidechain"), text(map, "parent_tool_use_id")) {
         (true, _) => Some(text(map, "agentId").unwrap_or("sidechain")),

@@ -1,4 +1,4 @@
-//! What `codex exec --json` prints: threads, turns, and items that begin, change and end.
+//! The output of `codex exec --json`: threads, turns, and items that start, change and complete.
 
 use super::content::{code, id, output_text, present, string, text};
 use super::out::Out;
@@ -17,17 +17,17 @@ pub(super) fn is_one(map: &Map<String, Value>) -> bool {
     }
 }
 
-/// The items that have begun.
+/// The items that have started.
 #[derive(Default)]
 pub(super) struct Items {
     begun: bool,
     called: BTreeSet<String>,
-    /// Numbers the calls of the file: each thread counts its items anew.
+    /// Number of the current thread, as each thread restarts its item ids.
     threads: usize,
 }
 
 impl Items {
-    /// Takes a line. The item in it is answered where it is one of the Responses interface; nothing of other lines.
+    /// Takes a line. Returns its item if that is one of the Responses API; `None` for other lines.
     pub(super) fn line<'a>(&mut self, out: &mut Out, map: &'a Map<String, Value>) -> Option<&'a Map<String, Value>> {
         let context = out.context();
         match text(map, "type")? {
@@ -49,7 +49,7 @@ impl Items {
         None
     }
 
-    /// Whether lines of this kind were seen.
+    /// Whether this is a line of such output, once any was recognised.
     pub(super) fn takes(&mut self, map: &Map<String, Value>) -> bool {
         self.begun |= is_one(map);
         self.begun
@@ -89,7 +89,7 @@ impl Items {
         };
         let call_id = format!("{}:{}", self.threads, id(item.get("id"))?);
         if self.called.insert(call_id.clone()) {
-            // What a search looks for is known when it has ended.
+            // The query of a search is known only when it has completed.
             if !ended && tool == "web_search" {
                 self.called.remove(&call_id);
                 return None;
@@ -105,7 +105,7 @@ impl Items {
     }
 }
 
-/// What became of an item.
+/// The result of an item.
 fn result(item: &Map<String, Value>, call_id: String) -> ToolResult {
     let error = present(item, &["error"]).map(text_of);
     let output = string(item, "aggregated_output");
@@ -114,11 +114,11 @@ fn result(item: &Map<String, Value>, call_id: String) -> ToolResult {
     let outcome = match text(item, "status") {
         Some("declined") => Outcome::Denied,
         _ if error.is_some() => Outcome::Error,
-        // An exit code is judged by the core.
+        // Exit codes are judged by the core.
         Some("failed") if exit_code.is_none() => Outcome::Error,
         _ => Outcome::Ok,
     };
-    // What was searched or changed leaves no output: its answer is equal to no other.
+    // A search or a file change has no output recorded, so its result must differ from all others.
     let details =
         (output.is_empty() && exit_code.is_none() && outcome == Outcome::Ok).then(|| json!({ "item": call_id }));
     ToolResult { call_id: Some(call_id), outcome, output, exit_code, details, ..ToolResult::default() }

@@ -1,5 +1,5 @@
-//! What most formats share: content that is a text or a list of blocks, arguments that are JSON or the text of it, and
-//! texts that tell how a call ended where the format has no field for it.
+//! What most formats share: content as text or blocks, arguments as JSON or as text, and the outcome of a call from its
+//! output where the format has no field for it.
 
 use crate::json;
 use crate::model::Outcome;
@@ -14,7 +14,7 @@ use xxhash_rust::xxh3::xxh3_64;
 /// A call whose arguments are streamed.
 #[derive(Default)]
 pub(super) struct StreamedCall {
-    /// Where it stands among the calls of its answer.
+    /// Its index among the calls of its answer.
     pub(super) index: Option<i64>,
     pub(super) id: Option<String>,
     pub(super) tool: String,
@@ -30,17 +30,17 @@ pub(super) fn flag(map: &Map<String, Value>, key: &str) -> bool {
     map.get(key).and_then(Value::as_bool).unwrap_or(false)
 }
 
-/// The text under a key, to keep.
+/// The text under a key, owned.
 pub(super) fn string(map: &Map<String, Value>, key: &str) -> Option<String> {
     text(map, key).map(str::to_owned)
 }
 
-/// The first of these keys that holds something.
+/// The value of the first of these keys that is not null.
 pub(super) fn present<'a>(map: &'a Map<String, Value>, keys: &[&str]) -> Option<&'a Value> {
     keys.iter().find_map(|key| map.get(*key).filter(|value| !value.is_null()))
 }
 
-/// Whether a field says yes.
+/// Whether a field is `true`.
 pub(super) fn is_true(value: &Value, key: &str) -> bool {
     value.get(key) == Some(&Value::Bool(true))
 }
@@ -54,13 +54,13 @@ pub(super) fn at<'a>(value: &'a Value, path: &[&str]) -> Option<&'a Value> {
     path.iter().try_fold(value, |value, key| value.get(*key))
 }
 
-/// The list under a key; an empty one where there is none.
+/// The list under a key; empty if there is none.
 pub(super) fn list<'a>(map: &'a Map<String, Value>, key: &str) -> &'a [Value] {
     map.get(key).and_then(Value::as_array).map_or(&[], |list| list.as_slice())
 }
 
-/// The texts of a content that is a text or a list of blocks, a line each; other blocks stand as their kind and, where
-/// they carry data, a digest: a new screenshot is another answer. None for what is neither.
+/// The text of a content that is a text or a list of blocks, one per line. Other blocks are replaced by their type and,
+/// if they carry data, a digest, so that a new screenshot is a different answer. `None` for anything else.
 pub(super) fn content_text(content: &Value) -> Option<String> {
     match content {
         Value::String(text) => Some(text.clone()),
@@ -81,7 +81,7 @@ pub(super) fn content_text(content: &Value) -> Option<String> {
     }
 }
 
-/// The text of a block: of `{"type": …, "text": …}` and its relatives, or of a bare text.
+/// The text of a block such as `{"type": …, "text": …}`, or of a bare string.
 pub(super) fn block_text(block: &Value) -> Option<&str> {
     match block {
         Value::String(text) => Some(text),
@@ -105,7 +105,7 @@ pub(super) fn picture(block: &Value) -> String {
     }
 }
 
-/// An output of any shape: its text where it is one or holds one, otherwise its JSON text.
+/// The text of an output of any shape: the text that it is or contains, otherwise its JSON.
 pub(super) fn output_text(output: Option<&Value>) -> String {
     match output {
         None | Some(Value::Null) => String::new(),
@@ -113,7 +113,7 @@ pub(super) fn output_text(output: Option<&Value>) -> String {
         Some(Value::Array(blocks)) if !blocks.is_empty() && blocks.iter().all(is_block) => {
             content_text(&Value::Array(blocks.clone())).unwrap_or_default()
         }
-        // What tools of the Model Context Protocol answer.
+        // A tool result of the Model Context Protocol.
         Some(Value::Object(map)) if list(map, "content").iter().any(is_block) => {
             map.get("content").and_then(content_text).unwrap_or_default()
         }
@@ -125,8 +125,8 @@ fn is_block(value: &Value) -> bool {
     value.get("type").is_some_and(Value::is_string)
 }
 
-/// How a call ended, from an output alone: an error where the output begins as errors do or is an object that says so.
-/// An error somewhere in a text is none: tools quote them.
+/// The outcome of a call from its output alone: an error if the output begins like one or is an object that says so. An
+/// error further down in a text does not count, since tools quote errors.
 pub(super) fn told(output: &Value) -> Outcome {
     let fails = |map: &Map<String, Value>| {
         flag(map, "isError")
@@ -167,7 +167,7 @@ fn told_by_text(text: &str, fails: impl Fn(&Map<String, Value>) -> bool) -> Outc
     if ERRORS.iter().any(|start| text.starts_with(start)) { failed(text) } else { Outcome::Ok }
 }
 
-/// The kind of a failure whose text says more than that it is one.
+/// The kind of a failure, if its text says more than that it failed.
 pub(super) fn failed(text: &str) -> Outcome {
     let text = text.trim_start();
     let text = text.strip_prefix("Error: ").unwrap_or(text);
@@ -205,7 +205,7 @@ pub(super) fn failed(text: &str) -> Outcome {
     }
 }
 
-/// Arguments as they are given: JSON, or the text of it; text that is no JSON stays text.
+/// Arguments as given: JSON, or JSON as text; text that is not JSON is kept as text.
 pub(super) fn arguments(given: Option<&Value>) -> (Option<Value>, Option<String>) {
     match given {
         None | Some(Value::Null) => (None, None),
@@ -218,7 +218,7 @@ pub(super) fn arguments(given: Option<&Value>) -> (Option<Value>, Option<String>
     }
 }
 
-/// A number after a label at the start of one of the first lines, such as `Exit code: 2`.
+/// The number after a label at the start of one of the first lines, such as `Exit code: 2`.
 pub(super) fn number_after(text: &str, label: &str) -> Option<i32> {
     text.lines().take(8).find_map(|line| {
         let rest = line.trim_start().strip_prefix(label)?;
@@ -227,10 +227,10 @@ pub(super) fn number_after(text: &str, label: &str) -> Option<i32> {
     })
 }
 
-/// A number from 0 as text, or a text as it is: ids come as both.
+/// An id, given as text or as a number.
 pub(super) fn id(value: Option<&Value>) -> Option<String> {
     match value? {
-        // Some providers leave ids empty, which name nothing.
+        // Some providers leave ids empty; those identify nothing.
         Value::String(text) => (!text.is_empty()).then(|| text.clone()),
         Value::Number(number) => Some(number.to_string()),
         _ => None,

@@ -1,4 +1,4 @@
-//! What a text is, by its first entries.
+//! Detects the format of a text from its first entries.
 
 use super::content::{list, text, text_at};
 use super::pieces::Piece;
@@ -8,16 +8,16 @@ use crate::model::ErrorCode;
 use alloc::{borrow::ToOwned, string::String, vec::Vec};
 use serde_json::{Map, Value};
 
-/// Documents, and entries of each, that may decide.
+/// Documents looked at, and entries in each of their lists.
 pub(super) const LOOKED_AT: usize = 100;
 
-/// Elements of a list that are looked into, where they may be documents themselves.
+/// Elements of a top-level list that are searched for lists themselves, as they may be documents.
 const LOOKED_INTO: usize = 3;
 
-/// Longer members of a document are not parsed to tell what it is.
+/// Members of a document longer than this, in bytes, are not parsed for detection.
 const SMALL: usize = 4096;
 
-/// Lists that hold entries, in any format.
+/// Names of lists that hold entries, over all formats.
 const LISTS: [&str; 19] = [
     "messages",
     "trajectory",
@@ -43,8 +43,8 @@ const LISTS: [&str; 19] = [
 /// Whether an entry looks like one of a format.
 type Sign = fn(&Map<String, Value>) -> bool;
 
-/// The signs of each format: the first that is seen in an entry decides, so what looks like something else as well
-/// stands before it.
+/// The checks for each format, in order: the first that matches an entry decides, so formats whose entries could also
+/// pass for another's come first.
 const SIGNS: [(Format, Sign); 11] = [
     (Format::OpenTelemetry, open_telemetry),
     (Format::GeminiCli, gemini_cli),
@@ -59,8 +59,7 @@ const SIGNS: [(Format, Sign); 11] = [
     (Format::Trace, trace),
 ];
 
-/// The format that the first decisive entry is of. Messages that nothing tells apart are taken as OpenAI's, anything
-/// else as a trace.
+/// The format of the first distinctive entry. Ambiguous messages are taken for OpenAI's, anything else for a trace.
 pub(super) fn detect(documents: &[Piece<'_>]) -> Format {
     let mut messages = false;
     for document in documents.iter().take(LOOKED_AT) {
@@ -90,7 +89,7 @@ fn samples(document: Piece<'_>) -> Vec<Map<String, Value>> {
                 _ => Some(Value::String(Default::default())),
             };
             let Some(value) = value else {
-                // A list with a broken entry in it is a list.
+                // A list with a broken entry in it is still a list.
                 if piece.is_list() {
                     head.insert(key.to_owned(), Value::Array(Vec::new()));
                 }
@@ -116,7 +115,7 @@ fn samples(document: Piece<'_>) -> Vec<Map<String, Value>> {
     samples
 }
 
-/// The first entries of an element that is no entry itself, but a document with a list of them.
+/// The first entries of an element that is not an entry itself but a document with lists of them.
 fn entries_of(element: Piece<'_>) -> Vec<Map<String, Value>> {
     if !element.is_object() {
         return Vec::new();
@@ -144,7 +143,7 @@ fn has_any(map: &Map<String, Value>, keys: &[&str]) -> bool {
     keys.iter().any(|key| map.contains_key(*key))
 }
 
-/// Whether some block of the content has one of these types.
+/// Whether a block of the content has one of these types.
 fn block_of(map: &Map<String, Value>, key: &str, types: &[&str]) -> bool {
     list(map, key).iter().any(|block| text_at(block, &["type"]).is_some_and(|kind| types.contains(&kind)))
 }
@@ -181,7 +180,7 @@ fn swe_agent(map: &Map<String, Value>) -> bool {
         || (map.get("info").is_some_and(info) && has_any(map, &["trajectory", "history", "messages"]))
         || (is_text(map, "action") && is_text(map, "observation") && has_any(map, &["thought", "response", "state"]))
         || (is_text(map, "message_type") && is_text(map, "role") && map.contains_key("content"))
-        // What mini-swe-agent answers, in a bare list of messages.
+        // mini-swe-agent's observations in a bare list of messages.
         || (is_text(map, "role") && word(map, "content").trim_start().starts_with("<returncode>"))
 }
 
@@ -194,7 +193,7 @@ fn open_hands(map: &Map<String, Value>) -> bool {
         "AgentErrorEvent",
         "ConversationStateUpdateEvent",
     ];
-    // Before 2025, fields of actions and observations stood beside their names.
+    // Before 2025, the fields of actions and observations were at the top level.
     const FLAT: [&str; 8] = [
         "action_risk",
         "is_confirmed",
@@ -240,7 +239,7 @@ fn lang_chain(map: &Map<String, Value>) -> bool {
         || (!map.is_empty() && !has_any(map, &["type", "role"]) && map.values().all(node))
 }
 
-/// Whether the parts of a message are not those of Gemini's API, which have no type.
+/// Whether any part has a type, which parts of Gemini's API have not.
 fn typed(parts: &[Value]) -> bool {
     parts.iter().any(|part| part.get("type").is_some())
 }
@@ -287,18 +286,18 @@ fn open_ai(map: &Map<String, Value>) -> bool {
 }
 
 fn claude_code(map: &Map<String, Value>) -> bool {
-    // `progress` and `system` lines exist in more than one format; the threading keys only in one.
+    // `progress` and `system` lines occur in several formats, the threading keys in only one.
     const THREADING: [&str; 5] = ["sessionId", "session_id", "parentUuid", "leafUuid", "isSidechain"];
     let kind = word(map, "type");
     (!kind.is_empty() && has_any(map, &THREADING))
         || (matches!(kind, "user" | "assistant") && map.get("message").is_some_and(Value::is_object))
 }
 
-/// Documents of many programs have a list of that name: a scenario's holds events of ours.
+/// Many programs write documents with a list of this name; a scenario's contains our events.
 fn scenario(map: &Map<String, Value>) -> bool {
     match map.get("events") {
         Some(Value::Array(events)) => events.iter().all(|event| event.as_object().is_some_and(trace)),
-        // Where it is no list, the error about it helps only a scenario's author.
+        // If it is not a list, the error about it only helps the author of a scenario.
         Some(_) => map.contains_key("id"),
         None => false,
     }

@@ -1,5 +1,5 @@
-//! What the AI SDK's devtools keep (`.devtools/generations.json`): runs, and the steps of each with what the model was
-//! given and what it answered, both as the text of JSON.
+//! The AI SDK's devtools file (`.devtools/generations.json`): runs, and their steps with the model's input and output,
+//! both as JSON text.
 
 use super::ai_sdk;
 use super::content::{flag, id, list, text, text_at};
@@ -20,7 +20,7 @@ pub(super) fn is_one(map: &Map<String, Value>) -> bool {
         || (map.contains_key("step_number") && map.contains_key("run_id") && text(map, "input").is_some())
 }
 
-/// Reads a document, if it is such a file.
+/// Reads a document if it is such a file; false otherwise.
 pub(super) fn read(out: &mut Out, document: Piece<'_>) -> bool {
     if !document.is_object() {
         return false;
@@ -48,10 +48,10 @@ pub(super) fn read(out: &mut Out, document: Piece<'_>) -> bool {
     true
 }
 
-/// What of a run was told.
+/// What was reported of a run.
 #[derive(Default)]
 struct Known {
-    /// Messages, as JSON text: each step is given all of them again.
+    /// Messages as JSON text, since each step repeats all of them.
     messages: BTreeSet<String>,
     answered: BTreeSet<String>,
     begun: bool,
@@ -68,7 +68,7 @@ fn step(out: &mut Out, map: &Map<String, Value>, known: &mut Known) {
     let given = ["prompt", "messages"].iter().find_map(|key| input.get(*key)?.as_array());
     for message in given.into_iter().flatten() {
         let Value::Object(message) = message else { continue };
-        // What the model said stands in the answers of the steps before.
+        // The model's own messages are taken from the outputs of earlier steps.
         let own = text(message, "role") == Some("assistant") && known.begun;
         if own || !known.messages.insert(json::to_string(message)) {
             continue;
@@ -91,7 +91,7 @@ fn step(out: &mut Out, map: &Map<String, Value>, known: &mut Known) {
             call
         }));
     }
-    // The host's own remarks about an answer are no part of it.
+    // The host's additions to an answer are not part of it.
     parts.retain(|part| text_at(part, &["type"]).is_some_and(|kind| kind != "source" && kind != "file"));
     for part in parts.iter().filter(|part| text_at(part, &["type"]) == Some("tool-result")) {
         known.answered.extend(id(part.get("toolCallId")));
@@ -106,7 +106,7 @@ fn step(out: &mut Out, map: &Map<String, Value>, known: &mut Known) {
     }
 }
 
-/// A message without results that were told before; none where nothing is left.
+/// A message without results that were reported before; `None` if nothing is left.
 fn unanswered(message: &Map<String, Value>, known: &mut Known) -> Option<Map<String, Value>> {
     if text(message, "role") != Some("tool") || flag(message, "isError") {
         return Some(message.clone());

@@ -1,5 +1,5 @@
-//! What no single entry can tell, once a whole log is read: which call a result belongs to that was written before it or
-//! names none, which argument only says why a call is made, and that nothing was found.
+//! What no single entry shows and only a whole log does: the call of a result that precedes it or names none, arguments
+//! that merely say why a call is made, and that nothing was found.
 
 use super::Transcript;
 use super::out::{Place, place};
@@ -17,7 +17,7 @@ use xxhash_rust::xxh3::xxh3_64;
 #[derive(Default)]
 struct Open(BTreeMap<Place, VecDeque<Call>>);
 
-/// Where a call stands among the events.
+/// A call and its index among the events.
 struct Call {
     index: usize,
     tool: String,
@@ -27,12 +27,12 @@ struct Call {
 impl Open {
     fn call(&mut self, index: usize, call: &ToolCall, context: &Context) {
         let waiting = self.0.entry(place(context)).or_default();
-        // What the turn before left open is not answered any more.
+        // Calls left open by an earlier turn are not answered any more.
         waiting.retain(|call| call.round.is_none() || call.round == context.round);
         waiting.push_back(Call { index, tool: call.tool.clone(), round: context.round.clone() });
     }
 
-    /// Where the call stands that a result without an id belongs to: the oldest of that tool.
+    /// Index of the call that a result without an id belongs to: the oldest of that tool.
     fn result(&mut self, result: &ToolResult, context: &Context) -> Option<usize> {
         let waiting = self.0.get_mut(&place(context))?;
         let fits = |call: &Call| result.tool.as_ref().is_none_or(|named| *named == call.tool);
@@ -41,29 +41,29 @@ impl Open {
     }
 }
 
-/// A call's id in its run, in short.
+/// Digest of a call id within its run.
 type Key = u64;
 
 fn key(run: Option<&String>, id: &str) -> Key {
     xxh3_64(id.as_bytes()) ^ run.map_or(0, |run| xxh3_64(run.as_bytes()).rotate_left(17))
 }
 
-/// What is known of a log across the windows that it is read in.
+/// What is known of a log across its windows.
 #[derive(Default)]
 pub(super) struct Finish {
     pub(super) documents: usize,
-    /// Whether anything was told so far, and whether anything was wrong.
+    /// Whether any event or error was reported so far.
     pub(super) told: bool,
-    /// How the calls of each id stand; of a long log all are kept.
+    /// The calls of each id; all of them are kept, even of a long log.
     called: BTreeMap<Key, Waiting>,
     pairs: usize,
     rationales: rationale::Found,
 }
 
 impl Finish {
-    /// How many events of a window, from its beginning, can be put in order without what follows: up to the first call
-    /// without an id that may still be answered, or the first result whose call may still come. All of them where less
-    /// than half would be.
+    /// How many events from the beginning of a window can be put in order without what follows: those before the first
+    /// call without an id that may still be answered, or before the first result whose call may still come. The whole
+    /// window if that would be less than half of it.
     pub(super) fn whole(&self, transcript: &Transcript) -> usize {
         let mut open = Open::default();
         let mut early: BTreeMap<Key, usize> = BTreeMap::new();
@@ -119,18 +119,18 @@ impl Finish {
     }
 }
 
-/// How the calls of one id stand: some providers count ids anew in every answer, or give all calls the same.
+/// The calls of one id: some providers restart ids in every answer, or give all calls the same.
 #[derive(Clone, Copy, Default)]
 struct Waiting {
     calls: u32,
     results: u32,
-    /// A result came before its call: what is too many may do so again. Else it is the same one once more.
+    /// A result came before its call, so that surplus results may belong to later calls. Otherwise they are duplicates.
     early: bool,
 }
 
-/// Puts a result that was written before its call behind it: hosts that run calls at once write what ends first.
+/// Moves a result that precedes its call behind it: hosts that run calls in parallel write whichever ends first.
 fn calls_before_results(transcript: &mut Transcript, called: &mut BTreeMap<Key, Waiting>) {
-    // Results that came too early, by what they wait for.
+    // Indexes of early results, by the call they wait for.
     let mut early: BTreeMap<Key, Vec<usize>> = BTreeMap::new();
     let mut moved: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (index, traced) in transcript.events.iter().enumerate() {
@@ -171,7 +171,7 @@ fn calls_before_results(transcript: &mut Transcript, called: &mut BTreeMap<Key, 
         transcript.events.extend(events.get_mut(*index).and_then(Option::take));
     }
     transcript.lines = order.iter().filter_map(|index| transcript.lines.get(*index)).copied().collect();
-    // A result that came first may not have known its tool.
+    // A result that came first may lack its tool.
     let mut tools = BTreeMap::new();
     for traced in &mut transcript.events {
         let run = traced.event.context.run.clone();
@@ -189,7 +189,7 @@ fn calls_before_results(transcript: &mut Transcript, called: &mut BTreeMap<Key, 
     }
 }
 
-/// Gives calls and results without ids the same one, where the log tells by their order which belong together.
+/// Gives a call and a result without ids the same id if their order in the log shows that they belong together.
 fn name_pairs(transcript: &mut Transcript, named: &mut usize) {
     let mut open = Open::default();
     let mut pairs = Vec::new();
@@ -197,7 +197,7 @@ fn name_pairs(transcript: &mut Transcript, named: &mut usize) {
         let context = &traced.event.context;
         match &traced.event.body {
             Body::ToolCall(call) if call.call_id.is_none() => open.call(index, call, context),
-            // What was turned away was no call of these.
+            // A rejected output was not one of these calls.
             Body::ToolResult(ToolResult { call_id: None, tool: None, outcome: Outcome::NotExecuted, .. }) => {}
             Body::ToolResult(result) if result.call_id.is_none() => {
                 pairs.extend(open.result(result, context).map(|call| (call, index)));

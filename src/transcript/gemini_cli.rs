@@ -1,7 +1,7 @@
-//! What gemini-cli writes: chat recordings (`session-*.json`, and lines of the same records), its list of prompts
+//! Files of gemini-cli: chat recordings (`session-*.json`, and the same records as lines), its prompt log
 //! (`logs.json`), checkpoints (lists of `contents`), and the log records of its telemetry file.
 //!
-//! A recording writes a message again whenever a call of it has got further, so of each message only what is new counts.
+//! A recording repeats a message whenever one of its calls has progressed, so only what is new in each copy counts.
 
 use super::Reads;
 use super::content::{
@@ -14,14 +14,14 @@ use crate::model::{Body, Context, HostKind, Outcome, Role, ToolResult};
 use alloc::{borrow::ToOwned, collections::BTreeSet, format, string::String};
 use serde_json::{Map, Value, json};
 
-/// What user messages that no human wrote begin with.
+/// Beginnings of user messages that no human wrote.
 const SYNTHETIC: [&str; 2] = ["This is the Gemini CLI. We are setting up the context", "<session_context>"];
 
 #[derive(Default)]
 pub(super) struct Reader {
-    /// The sub-agent whose recording this is.
+    /// The sub-agent that was recorded, if any.
     agent: Option<String>,
-    /// Texts, calls and results told already, by the id of the message or call and a letter for what it is.
+    /// Texts, calls, results and usage already reported: a letter for which it is, and the id of the message or call.
     told: BTreeSet<String>,
 }
 
@@ -51,7 +51,7 @@ impl Reader {
         if let Some(Value::Object(attributes)) = map.get("attributes") {
             return telemetry(out, context, attributes);
         }
-        // Metrics and spans stand in the telemetry file as well.
+        // A telemetry file also contains metrics and spans.
         const OTHERS: [&str; 7] = [
             "dataPoints",
             "descriptor",
@@ -82,19 +82,19 @@ impl Reader {
         }
     }
 
-    /// Whether something is told for the first time; what has no id always is.
+    /// Whether something is reported for the first time; without an id it always is.
     fn is_new(&mut self, id: Option<&str>, what: &str) -> bool {
         id.is_none_or(|id| self.told.insert(format!("{what}{id}")))
     }
 
     fn record(&mut self, out: &mut Out, mut context: Context, kind: &str, map: &Map<String, Value>) {
         let id = text(map, "id");
-        // Prompts are logged under `message`, recordings hold parts under `content`.
+        // The prompt log has `message`; recordings have parts under `content`.
         let (field, content) = match map.get("message") {
             Some(message) => ("message", Some(message)),
             None => ("content", map.get("content")),
         };
-        // The first versions counted sessions by their time.
+        // The first versions identified sessions by their time.
         if let Some(session) = content::id(map.get("sessionId")) {
             context.run = Some(session);
         }
@@ -166,7 +166,7 @@ impl Reader {
         let output = response_text(answer.get(0).unwrap_or(answer));
         let outcome = match status {
             "success" => Outcome::Ok,
-            // Somebody said no, or stopped everything.
+            // Somebody refused it, or stopped everything.
             "cancelled"
                 if ["did not allow", "rejected", "denied execution", "User denied"]
                     .iter()
@@ -185,12 +185,12 @@ impl Reader {
     }
 }
 
-/// The shell tool tells the exit code in a line of its answer.
+/// The exit code, which the shell tool writes on a line of its answer.
 fn exit_code(output: &str) -> Option<i32> {
     output.lines().rev().take(8).find_map(|line| number_after(line, "Exit Code"))
 }
 
-/// The texts of a part, or of a list of parts.
+/// The text of a part or of a list of parts, without function calls and responses.
 fn parts_text(content: &Value) -> Option<String> {
     match content {
         Value::Array(parts) => {
@@ -204,7 +204,7 @@ fn parts_text(content: &Value) -> Option<String> {
     }
 }
 
-/// What a function answered: its `output` or `error`, or all of it.
+/// The text of a function response: its `output` or `error`, or else all of it.
 fn response_text(part: &Value) -> String {
     let response = part.get("functionResponse").and_then(|answer| answer.get("response")).unwrap_or(part);
     let text = ["output", "error", "content", "result"].iter().find_map(|key| response.get(*key));
@@ -255,7 +255,7 @@ fn contents(out: &mut Out, mut context: Context, map: &Map<String, Value>) {
     }
 }
 
-/// A log record of the telemetry file. It tells what was called and whether it worked, but no output.
+/// A log record of the telemetry file, which says what was called and whether it succeeded, but has no output.
 fn telemetry(out: &mut Out, mut context: Context, attributes: &Map<String, Value>) {
     context.at = out.time("attributes.event.timestamp", attributes.get("event.timestamp"));
     context.run = string(attributes, "session.id");
@@ -283,7 +283,7 @@ fn telemetry(out: &mut Out, mut context: Context, attributes: &Map<String, Value
                 Some("tool_not_registered") => Outcome::UnknownTool,
                 _ => failed(&output),
             };
-            // Without the output its length is all that can differ.
+            // Without the output, only its length can differ.
             let details = Some(json!({ "contentLength": attributes.get("content_length") }));
             let tool = Some(tool.clone());
             out.push(

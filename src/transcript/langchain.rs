@@ -1,5 +1,5 @@
-//! Messages of LangChain: as its constructors serialise them (`lc`, `id`, `kwargs`), as it stores them (`type`, `data`)
-//! and plain; alone, in lists, or in the state that LangGraph writes after each node.
+//! LangChain messages: serialised by their constructors (`lc`, `id`, `kwargs`), stored (`type`, `data`) or plain;
+//! alone, in lists, or in the state that LangGraph writes after each node.
 
 use super::Reads;
 use super::content::{self, failed, list, output_text, string, text, text_at, told};
@@ -11,7 +11,7 @@ use crate::model::{Context, Outcome, Role, ToolResult};
 use alloc::{borrow::ToOwned, format, string::String};
 use serde_json::{Map, Value};
 
-/// Keys of a state that are no nodes.
+/// Keys of a state that are not nodes.
 const NO_NODES: [&str; 6] = ["values", "channel_values", "data", "output", "input", "state"];
 
 /// Reads messages, states and streams.
@@ -67,7 +67,7 @@ pub(super) fn entry(out: &mut Out, context: Context, map: &Map<String, Value>) {
     }
 }
 
-/// A message within the state of a node, which holds no further state.
+/// A message in the state of a node, which cannot contain another state.
 fn entry_of_node(out: &mut Out, context: Context, map: &Map<String, Value>) {
     if map.contains_key("type") || map.contains_key("role") || map.contains_key("kwargs") {
         entry(out, context, map);
@@ -78,7 +78,7 @@ fn entry_of_node(out: &mut Out, context: Context, map: &Map<String, Value>) {
 
 fn message(out: &mut Out, mut context: Context, kind: &str, map: &Map<String, Value>) {
     let kind = match kind.trim_end_matches("Chunk").trim_end_matches("Message") {
-        // Messages of any role name it.
+        // These messages carry their role in a field.
         "Chat" | "chat" | "Generic" | "generic" => text(map, "role").unwrap_or_default(),
         kind => kind,
     };
@@ -109,14 +109,14 @@ fn message(out: &mut Out, mut context: Context, kind: &str, map: &Map<String, Va
     }
 }
 
-/// What an answer took: as LangChain writes it, or as the provider did.
+/// Usage of an answer, in LangChain's form or the provider's.
 pub(super) fn used(map: &Map<String, Value>) -> Usage {
     const OF_PROVIDER: [&str; 5] = ["token_usage", "tokenUsage", "usage", "usage_metadata", "estimatedTokenUsage"];
     let metadata = map.get("response_metadata").unwrap_or(&Value::Null);
     Usage::first(core::iter::once(map.get("usage_metadata")).chain(OF_PROVIDER.iter().map(|key| metadata.get(*key))))
 }
 
-/// Text and reasoning; calls are listed beside the content.
+/// Text and reasoning; calls are listed outside the content.
 fn said(out: &mut Out, context: &Context, content: Option<&Value>) {
     let Some(Value::Array(blocks)) = content else {
         return out.said(context, Role::Assistant, "content", content);
@@ -132,7 +132,7 @@ fn said(out: &mut Out, context: &Context, content: Option<&Value>) {
 }
 
 fn calls(out: &mut Out, context: &Context, map: &Map<String, Value>) {
-    // What a provider answered stays beside what was made of it; it counts where nothing was.
+    // The provider's raw calls are kept beside the parsed ones; they are used only if there are none of those.
     match map.get("additional_kwargs") {
         Some(Value::Object(raw))
             if list(map, "tool_calls").is_empty() && list(map, "invalid_tool_calls").is_empty() =>

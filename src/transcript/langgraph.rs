@@ -1,6 +1,6 @@
-//! What LangGraph streams: pairs of a mode and what it tells, one a line or in a list; triples where the graph of a node
-//! is named first, and pairs without a mode where there was only one. Of several modes the one that tells most at least
-//! length is read. And the state of a thread, as its interface answers it, alone or in a list.
+//! LangGraph streams: pairs of a mode and its data, one per line or in a list; triples that begin with the path of a
+//! subgraph; and pairs without a mode for a single one. Of several modes, the most concise complete one is read. Also
+//! thread states as returned by the API, alone or in a list.
 
 use super::content::{StreamedCall, at, content_text, id, list, text, text_at};
 use super::langchain;
@@ -29,14 +29,14 @@ pub(super) fn is_tuple(document: Piece<'_>) -> bool {
         || (document.is_list() && document.inside().pieces.first().is_some_and(|(_, first)| mode(*first).is_some()))
 }
 
-/// The mode of a pair or triple, and what it tells.
+/// The mode of a pair or triple, and its data.
 fn mode<'a>(piece: Piece<'a>) -> Option<(&'static str, Piece<'a>)> {
     if !piece.is_list() {
         return None;
     }
     let inside = piece.inside().pieces;
     let (name, told) = match inside.as_slice() {
-        // A stream of messages alone, and one of several graphs.
+        // A stream of messages only, and one with subgraphs.
         [(_, message), (_, about)] if is_about_message(*message, *about) => return Some(("messages", piece)),
         [(_, graph), (_, told)] if is_graph(*graph) => match told.inside().pieces.as_slice() {
             [(_, message), (_, about)] if is_about_message(*message, *about) => return Some(("messages", *told)),
@@ -50,7 +50,7 @@ fn mode<'a>(piece: Piece<'a>) -> Option<(&'static str, Piece<'a>)> {
     Some((known.trim_matches('"'), *told))
 }
 
-/// The path of a graph within graphs.
+/// Whether a piece is the path of a subgraph.
 fn is_graph(piece: Piece<'_>) -> bool {
     piece.is_list() && piece.inside().pieces.iter().all(|(_, name)| name.text.starts_with('"'))
 }
@@ -62,11 +62,11 @@ fn is_about_message(message: Piece<'_>, about: Piece<'_>) -> bool {
         && about.inside().pieces.iter().any(|(key, _)| matches!(*key, "langgraph_node" | "langgraph_step"))
 }
 
-/// Where the messages of a thread's state stand: in an answer of the interface, and in a checkpoint.
+/// Where the messages of a thread's state are: in an API response, and in a checkpoint.
 const STATES: [&[&str]; 4] =
     [&["values"], &["channel_values"], &["checkpoint", "channel_values"], &["state", "values"]];
 
-/// The messages of a document that is the state of a thread.
+/// The messages of a document that is a thread's state.
 fn messages_of_state<'a>(document: Piece<'a>) -> Option<Piece<'a>> {
     let member = |piece: Piece<'a>, key: &str| {
         piece.inside().pieces.into_iter().find(|(name, _)| *name == key).map(|(_, member)| member)
@@ -80,22 +80,22 @@ fn messages_of_state<'a>(document: Piece<'a>) -> Option<Piece<'a>> {
     member(state, "messages").filter(|messages| messages.is_list())
 }
 
-/// Whether a document is the state of a thread, or a list of them.
+/// Whether a document is a thread's state, or a list of them.
 pub(super) fn is_state(document: Piece<'_>) -> bool {
     messages_of_state(document).is_some()
         || (document.is_list()
             && document.inside().pieces.first().is_some_and(|(_, first)| messages_of_state(*first).is_some()))
 }
 
-/// The states of threads: each tells all messages so far, and a history of them the newest first.
+/// Thread states: each repeats all messages so far, and a history of them begins with the newest.
 #[derive(Default)]
 pub(super) struct States {
-    /// Digests of the messages told, with their thread.
+    /// Digests of the messages reported, with their thread.
     told: BTreeSet<u64>,
 }
 
 impl States {
-    /// Takes a document; false where it is no state.
+    /// Takes a document; false if it is not a state.
     pub(super) fn document(&mut self, out: &mut Out, document: Piece<'_>) -> bool {
         if !is_state(document) {
             return false;
@@ -145,7 +145,7 @@ impl States {
             match piece.object() {
                 Ok(map) => {
                     let message = Value::Object(map);
-                    // What has no id is known by its place.
+                    // A message without an id is identified by its index.
                     let name = own_id(&message).unwrap_or_else(|| format!("{index}:{message}"));
                     let thread = out.run.clone().unwrap_or_default();
                     if self.told.insert(xxh3_64(format!("{thread}\n{name}").as_bytes())) {
@@ -161,7 +161,7 @@ impl States {
     }
 }
 
-/// What a stream told so far: of its modes one is read, so it is known whole only at its end.
+/// A stream so far. Only one of its modes is read, so what to read is known only at its end.
 #[derive(Default)]
 pub(super) struct Stream {
     begun: bool,
@@ -170,7 +170,7 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    /// Takes a document; false where no stream is read.
+    /// Takes a document; false if this is not a stream.
     pub(super) fn document(&mut self, out: &mut Out, document: Piece<'_>) -> bool {
         self.begun |= is_tuple(document);
         if !self.begun {
@@ -196,10 +196,10 @@ impl Stream {
     }
 
     fn take(&mut self, out: &mut Out, mode: &'static str, piece: Piece<'_>) {
-        // A mode that tells more makes the others needless.
+        // In order of preference; a preferred mode makes the others redundant.
         const READ: [&str; 2] = ["values", "messages"];
         if mode == "updates" {
-            // Nothing tells more, so it is read as it comes.
+            // Preferred to all others, so it is read immediately.
             self.updated = true;
             self.told.clear();
             out.line = piece.line;
@@ -223,7 +223,7 @@ impl Stream {
         self.told.push((mode, piece.line, piece.text.to_owned()));
     }
 
-    /// Reads what was told.
+    /// Reads the mode that was kept.
     pub(super) fn end(&mut self, out: &mut Out) {
         let mut seen = BTreeSet::new();
         let mut stream = Streams::default();
@@ -270,7 +270,7 @@ fn broken(out: &mut Out, piece: Piece<'_>) {
     }
 }
 
-/// What the nodes of a step changed; one may have changed its messages, more than once.
+/// The updates of a step's nodes; a node may have updated its messages several times.
 fn update(out: &mut Out, nodes: &Map<String, Value>) {
     for (name, node) in nodes {
         let states = match node {
@@ -298,7 +298,7 @@ fn entry(out: &mut Out, message: &Value) {
     }
 }
 
-/// A message's id, or all of it.
+/// A message's id, or else its JSON text.
 fn identity(message: &Value) -> String {
     own_id(message).unwrap_or_else(|| crate::json::to_string(message))
 }
@@ -307,20 +307,20 @@ fn own_id(message: &Value) -> Option<String> {
     id(message.get("kwargs").or_else(|| message.get("data")).unwrap_or(message).get("id"))
 }
 
-/// Messages that come in pieces; those of several graphs take turns.
+/// Messages that arrive in chunks; those of several graphs alternate.
 #[derive(Default)]
 struct Streams(Vec<Streamed>);
 
-/// A message that comes in pieces.
+/// A message that arrives in chunks.
 #[derive(Default)]
 struct Streamed {
-    /// The graph that it is written in.
+    /// The graph it is written in.
     graph: String,
     id: Option<String>,
     line: u32,
     text: String,
     calls: Vec<StreamedCall>,
-    /// Each piece tells what it adds.
+    /// Each chunk reports what it adds.
     usage: Usage,
 }
 
@@ -331,7 +331,7 @@ impl Streams {
         let kind = class.or_else(|| text(fields, "type")).unwrap_or_default();
         let message = id(fields.get("id"));
         if !kind.ends_with("Chunk") {
-            // A whole message: what its graph said before is whole, and so is what it answers.
+            // A complete message ends what its graph streamed before, and also the message with the call it answers.
             let answered = text(fields, "tool_call_id");
             self.end(out, |open| {
                 open.graph == graph || open.calls.iter().any(|call| call.id.is_some() && call.id.as_deref() == answered)
@@ -364,7 +364,7 @@ impl Streams {
         }
     }
 
-    /// The messages that these are, are whole.
+    /// Ends and writes the messages for which `whole` holds.
     fn end(&mut self, out: &mut Out, whole: impl Fn(&Streamed) -> bool) {
         let line = out.line;
         for open in core::mem::take(&mut self.0) {

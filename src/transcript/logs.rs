@@ -1,6 +1,6 @@
-//! Log records of OpenTelemetry: the messages of a model that instrumentations tell as events, and the events of coding
-//! agents (`claude_code.…`, `codex.…`) about calls, prompts and requests. A record belongs to the span that it names, and
-//! is one of its own where that span is not in the file.
+//! OpenTelemetry log records: model messages that instrumentations emit as events, and the events of coding agents
+//! (`claude_code.…`, `codex.…`) about calls, prompts and requests. A record belongs to the span it names, and becomes a
+//! span of its own if that span is not in the file.
 
 use super::content::{self, flag, text};
 use super::otel::{Kind, Span, any_value, attributes, lookup, nanos, said_in_event};
@@ -14,7 +14,7 @@ use alloc::{
 };
 use serde_json::{Map, Value, json};
 
-/// Whether a record is one of a log.
+/// Whether a record is a log record.
 pub(super) fn is_one(map: &Map<String, Value>) -> bool {
     let stamped = ["timeUnixNano", "observedTimeUnixNano", "observed_timestamp", "observedTimestamp"];
     (map.contains_key("body") || map.contains_key("eventName") || map.contains_key("event_name"))
@@ -51,7 +51,7 @@ impl Logs {
             attributes: Map::new(),
             error: None,
         };
-        // Whose it is: agents that run alone name their session.
+        // What it belongs to: standalone agents name their session.
         for key in ["gen_ai.conversation.id", "session.id", "conversation.id", "gen_ai.agent.name"] {
             if let Some(value) = lookup(&told, key) {
                 let key = if key == "conversation.id" { "session.id" } else { key };
@@ -66,7 +66,7 @@ impl Logs {
             said_in_event(&mut span.attributes, &json!({ "name": name, "attributes": said }));
         } else {
             let Some((_, event)) = name.rsplit_once('.').or(Some(("", &name))) else { return };
-            // A record of its own, whatever span it was written in.
+            // A span of its own, whichever span it was written in.
             let number = self.0.len();
             span.id = format!("log-{number}");
             agent_event(&mut span, event, &told);
@@ -76,7 +76,7 @@ impl Logs {
         }
     }
 
-    /// Adds what was logged to the spans, or as spans of their own.
+    /// Adds the records to their spans, or as spans of their own.
     pub(super) fn join(self, spans: &mut Vec<Span>) {
         let mut known: BTreeMap<(String, String), usize> = BTreeMap::new();
         for (index, span) in spans.iter().enumerate() {

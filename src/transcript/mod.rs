@@ -1,6 +1,6 @@
 //! Reads recorded agent sessions into events, so that a session that ran without this library can be replayed.
 //!
-//! A line that cannot be read is reported with its number, and the rest goes on.
+//! A line that cannot be read is reported with its number; reading goes on behind it.
 
 mod ai_sdk;
 mod ai_sdk_stream;
@@ -38,20 +38,21 @@ use serde_json::Value;
 
 pub use stream::{Part, Reader};
 
-/// How a session was recorded.
+/// The format a session was recorded in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Format {
-    /// JSON lines of events, a list of them, or one scenario.
+    /// JSON lines of events, a list of events, or one scenario.
     Trace,
-    /// A Claude Code session file (`.jsonl`), or what its SDK streams as JSON lines.
+    /// A Claude Code session file (`.jsonl`), or the JSON lines that its SDK streams.
     ClaudeCode,
-    /// OpenAI chat-completions messages or Responses items, or a Codex rollout.
+    /// OpenAI chat-completions messages or chunks, Responses items or stream events, a Codex rollout or the output of
+    /// `codex exec --json`.
     OpenAi,
     /// Messages of the Anthropic API.
     Anthropic,
-    /// Messages of Vercel's AI SDK: those of its user interface, or those for models; what its devtools keep.
+    /// Messages of Vercel's AI SDK (UI or model messages), its message streams, and the files of its devtools.
     AiSdk,
-    /// Messages of LangChain, serialised or plain; the state of LangGraph, or what it streams.
+    /// LangChain messages, serialised or plain; LangGraph states and streams.
     LangChain,
     /// A trajectory of SWE-agent or mini-swe-agent.
     SweAgent,
@@ -59,8 +60,8 @@ pub enum Format {
     OpenHands,
     /// A gemini-cli chat recording, checkpoint, prompt log or telemetry file.
     GeminiCli,
-    /// Spans of agents: OpenTelemetry GenAI as OTLP/JSON or a span a line, exports of Phoenix, observations of Langfuse,
-    /// runs of LangSmith.
+    /// Agent spans and log records: OpenTelemetry GenAI as OTLP/JSON or one per line, Phoenix exports, Langfuse
+    /// observations, LangSmith runs.
     OpenTelemetry,
 }
 
@@ -71,7 +72,7 @@ names!(Format {
 });
 
 impl Format {
-    /// The format of that name.
+    /// The format with this name; `None` for an unknown one.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|format| format.name() == name)
@@ -87,7 +88,7 @@ impl Serialize for Format {
 /// Why a line, or a part of it, was left out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LineError {
-    /// The line, from 1.
+    /// Line number, from 1.
     pub line: u32,
     /// What is wrong with it.
     pub error: Error,
@@ -96,11 +97,11 @@ pub struct LineError {
 /// A recorded session.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Transcript {
-    /// The format it was read as.
+    /// The format that the session was read as.
     pub format: Format,
-    /// What happened, in file order; spans in the order of time, results behind their calls.
+    /// The events in file order, except that spans are ordered by time and results follow their calls.
     pub events: Vec<TraceEvent>,
-    /// The line each event came from, from 1.
+    /// For each event, the line it came from, from 1.
     pub lines: Vec<u32>,
     /// The lines that could not be read.
     pub errors: Vec<LineError>,
@@ -113,15 +114,15 @@ impl Transcript {
     }
 
     fn fail(&mut self, line: u32, mut error: Error) {
-        // Each piece is parsed on its own, and the line is told beside the message.
+        // Each piece is parsed on its own, and the error carries the line number beside the message.
         error.message = error.message.replace(" at line 1 column ", " at column ");
         self.errors.push(LineError { line, error });
     }
 }
 
-/// Reads a session: JSON lines, a document that holds its entries in a list, or several of them. Without a format the
-/// first entries that tell decide; messages that nothing tells apart are read as OpenAI's, anything else as a trace.
-/// Blank lines, a byte order mark and CRLF are no errors. [`Reader`] does the same piece by piece.
+/// Reads a session: JSON lines, a document with its entries in a list, or several such documents. Without a `format`,
+/// it is detected from the first distinctive entries; ambiguous messages are read as OpenAI's, anything else as a
+/// trace. Blank lines, a byte order mark and CRLF are accepted. [`Reader`] does the same incrementally.
 #[must_use]
 pub fn read(text: &str, format: Option<Format>) -> Transcript {
     Reader::new(format).read_all(text)
@@ -130,15 +131,15 @@ pub fn read(text: &str, format: Option<Format>) -> Transcript {
 /// [`read`] as JSON text: `{"format", "events": […], "lines": […], "errors": [{"line", "error"}]}`.
 ///
 /// # Errors
-/// `invalid-argument` at `format`.
+/// `invalid-argument` at `format` if no format has this name.
 pub fn read_json(text: &str, format: Option<&str>) -> Result<String, Error> {
     Ok(crate::json::to_string(&read(text, named(format)?)))
 }
 
-/// The format of that name, where one is named.
+/// The format with this name, if one is given.
 ///
 /// # Errors
-/// `invalid-argument` at `format`.
+/// `invalid-argument` at `format` if no format has this name.
 pub fn named(format: Option<&str>) -> Result<Option<Format>, Error> {
     format.map(|name| Format::named(name).ok_or(name)).transpose().map_err(|name| {
         let names = Format::ALL.map(|format| format!("`{}`", format.name())).join(", ");
@@ -147,11 +148,11 @@ pub fn named(format: Option<&str>) -> Result<Option<Format>, Error> {
     })
 }
 
-/// What reads the documents of one format, as they come.
+/// Reads the documents of one format one after the other.
 trait Reads {
     fn document(&mut self, out: &mut out::Out, document: pieces::Piece<'_>);
 
-    /// There are no more.
+    /// There are no more documents.
     fn end(&mut self, _out: &mut out::Out) {}
 }
 
@@ -161,7 +162,7 @@ impl<F: FnMut(&mut out::Out, pieces::Piece<'_>)> Reads for F {
     }
 }
 
-/// An error about a field of a foreign format.
+/// The error for a missing or mistyped field of a foreign format.
 fn unexpected(field: impl Into<String>, expected: &str, found: Option<&Value>) -> Error {
     match found {
         None => Error::new(ErrorCode::InvalidEvent, "missing field").at(field),

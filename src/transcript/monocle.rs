@@ -1,5 +1,5 @@
-//! Spans of Monocle: what a span is stands in `span.type`, whose it is in `entity.1.name`, and what went in and came out in
-//! its events.
+//! Monocle spans: `span.type` says what a span is, `entity.1.name` names the tool, and the events hold input and
+//! output.
 
 use super::content::text_at;
 use super::otel::{attributes, lookup};
@@ -7,21 +7,21 @@ use crate::json;
 use alloc::{borrow::ToOwned, string::String, vec::Vec};
 use serde_json::{Map, Value, json};
 
-/// What LangGraph gives a tool beside its arguments: all that was said so far.
+/// What LangGraph passes to a tool besides its arguments: the whole conversation.
 const INJECTED: &str = ", 'runtime': ToolRuntime(";
 
-/// What a span is, in the words of the GenAI conventions.
+/// The kind of a span, in the words of the GenAI conventions.
 pub(super) fn kind(attributes: &Map<String, Value>) -> Option<&'static str> {
     match lookup(attributes, "span.type")?.as_str()? {
         "agentic.tool.invocation" | "agentic.mcp.invocation" => Some("execute_tool"),
-        // What a framework asked a model; below it stands the same as the interface of the model saw it.
+        // A framework's request to a model; the span below it is the same request at the model's API.
         "inference" | "inference.framework" => Some("chat"),
         "agentic.invocation" => Some("invoke_agent"),
         _ => None,
     }
 }
 
-/// Notes what the events tell as the conventions do.
+/// Adds the contents of the events as GenAI attributes.
 pub(super) fn complete(attributes_of: &mut Map<String, Value>, events: &[Value]) {
     let Some(kind) = kind(attributes_of) else { return };
     let told = |name: &str, key: &str| {

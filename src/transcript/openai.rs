@@ -1,7 +1,7 @@
-//! OpenAI's chat-completions messages and Responses items, one a line or in a document; and the rollout files of Codex,
-//! whose lines wrap such items.
+//! OpenAI's chat-completions messages and Responses items, one per line or in a document, and the rollout files of
+//! Codex, whose lines wrap such items.
 //!
-//! Neither form tells whether a tool failed, so an output that begins as errors do counts as one.
+//! Neither form says whether a tool failed, so an output that begins like an error counts as one.
 
 use super::content::{self, code, list, number_after, output_text, present, string, text, text_at, told};
 use super::out::{Lists, Out, Part};
@@ -13,26 +13,26 @@ use crate::model::{Context, HostKind, Outcome, Role, ToolResult};
 use alloc::{borrow::ToOwned, collections::BTreeSet, format, string::String};
 use serde_json::{Map, Value, json};
 
-/// What user messages of Codex that no human wrote begin with.
+/// Beginnings of Codex user messages that no human wrote.
 const SYNTHETIC: [&str; 4] =
     ["<user_instructions>", "<environment_context>", "<turn_aborted>", "# AGENTS.md instructions for "];
 
-/// Fields of an item of a built-in tool that are not its arguments.
+/// Fields of a built-in tool's item that are not its arguments.
 const NO_ARGUMENTS: [&str; 8] = ["type", "id", "call_id", "status", "results", "outputs", "result", "output"];
 
-/// Lists of messages and items, in requests, answers and records of runs.
+/// Lists of messages and items in requests, responses and records of runs.
 const LISTS: [&str; 6] = ["messages", "items", "input", "output", "choices", "traj"];
 
 /// Reads messages and items.
 #[derive(Default)]
 pub(super) struct Reader {
-    /// Ids of the items that a stream has told: in the end it tells all of them once more.
+    /// Ids of items already streamed; the end of a stream repeats all of them.
     told: BTreeSet<String>,
-    /// What the answer of a document took.
+    /// Usage of the answer in a document.
     answer: Usage,
-    /// What a Codex session has taken so far, by its own count.
+    /// Usage of a Codex session so far, by its own count.
     session: Option<Usage>,
-    /// What a Codex session without a screen prints.
+    /// Items printed by `codex exec --json`.
     exec: codex_exec::Items,
     chunks: openai_chunks::Chunks,
 }
@@ -52,7 +52,7 @@ impl Reads for Reader {
             Part::Head(map) => {
                 let context = out.context();
                 out.said(&context, Role::System, "instructions", map.get("instructions"));
-                // The input of a request may be a plain text.
+                // The input of a request may be plain text.
                 out.said(&context, Role::User, "input", map.get("input"));
                 self.answer = Usage::of(map.get("usage"));
                 if text(&map, "object") == Some("response") {
@@ -82,7 +82,7 @@ impl Reads for Reader {
                 }
             },
         });
-        // Beside a conversation stands what all of it took.
+        // Usage beside a conversation is that of all of it.
         out.spent_in_all(out.run.clone(), core::mem::take(&mut self.answer));
     }
 
@@ -93,7 +93,7 @@ impl Reads for Reader {
     }
 }
 
-/// A chunk of a streamed answer: its choices are no entries.
+/// A document that is a streamed chunk; its choices are not entries.
 fn chunk(document: Piece<'_>) -> Option<Map<String, Value>> {
     let choices = || document.inside().pieces.into_iter().find(|(key, piece)| *key == "choices" && piece.is_list());
     (document.text.contains("\"delta\"") || document.text.contains("chat.completion.chunk"))
@@ -102,7 +102,7 @@ fn chunk(document: Piece<'_>) -> Option<Map<String, Value>> {
         .filter(openai_chunks::is_one)
 }
 
-/// An answer that was streamed.
+/// A streamed answer, now complete.
 fn whole(out: &mut Out, answer: &Map<String, Value>, usage: Usage) {
     out.path.clear();
     let context = out.context();
@@ -110,14 +110,14 @@ fn whole(out: &mut Out, answer: &Map<String, Value>, usage: Usage) {
     message(out, context, answer);
 }
 
-/// Whether an entry is an answer of a chat model as its interface wraps it.
+/// Whether an entry is a chat model's answer in the wrapper of its API.
 fn is_choice(map: &Map<String, Value>) -> bool {
     map.get("message").is_some_and(Value::is_object) && !map.contains_key("role")
 }
 
 impl Reader {
-    /// What Codex counts after each answer: of the answer, and of the session so far. It tells both again whenever
-    /// something else about them changes.
+    /// Codex reports usage after each answer, both of the answer and of the session so far, and repeats it whenever
+    /// anything else about it changes.
     fn counted(&mut self, out: &mut Out, context: &Context, map: &Map<String, Value>) {
         let Some(Value::Object(count)) = map.get("payload") else { return };
         if text(count, "type") != Some("token_count") {
@@ -131,7 +131,7 @@ impl Reader {
         }
         let usage = match &mut self.session {
             _ if session.is_nothing() => last,
-            // A session that goes on with another begins with the count of the other.
+            // A session that continues another begins with that one's count.
             None if !last.is_nothing() => {
                 self.session = Some(session);
                 last
@@ -141,7 +141,7 @@ impl Reader {
         out.spent(context, usage);
     }
 
-    /// An event of a stream of the Responses interface.
+    /// An event of a Responses stream.
     fn streamed(&mut self, out: &mut Out, kind: &str, map: &Map<String, Value>) {
         let items = match kind {
             "completed" | "incomplete" | "failed" => map.get("response").and_then(|response| response.get("output")),
@@ -215,7 +215,7 @@ fn message(out: &mut Out, mut context: Context, map: &Map<String, Value>) {
         }
         "system" | "developer" => out.said(&context, Role::System, "content", content),
         "assistant" => {
-            // In a list of items a turn ends with its results; a message of the other form is a turn.
+            // In a list of items a turn ends with its results; in the other form each message is a turn.
             if map.get("type").is_none() {
                 out.end_round();
             }
@@ -258,7 +258,7 @@ pub(super) fn calls(out: &mut Out, context: &Context, map: &Map<String, Value>) 
     }
 }
 
-/// An item that is no message.
+/// An item that is not a message.
 fn item(out: &mut Out, mut context: Context, kind: &str, map: &Map<String, Value>) {
     let call_id = content::id(map.get("call_id")).or_else(|| content::id(map.get("id")));
     if kind.ends_with("_call_output") {
@@ -289,9 +289,9 @@ fn item(out: &mut Out, mut context: Context, kind: &str, map: &Map<String, Value
             context.round = Some(out.round());
             let mut args = map.clone();
             args.retain(|key, _| !NO_ARGUMENTS.contains(&key.as_str()));
-            // Only the action, where there is one: what stands beside it is the host's.
+            // If there is an action, only that: what is beside it is the host's.
             let args = args.remove("action").unwrap_or(Value::Object(args));
-            // Rollouts leave the ids of such items out; the answer stands in the same item.
+            // Rollouts omit the ids of such items; the answer is in the item itself.
             let answered_here = call_id.is_none() && text(map, "status") == Some("completed");
             let call_id = call_id.or_else(|| answered_here.then(|| format!("{kind}:{}", out.count())));
             out.call(&context, tool.to_owned(), Some(&args), call_id.clone());
@@ -300,18 +300,18 @@ fn item(out: &mut Out, mut context: Context, kind: &str, map: &Map<String, Value
                 && kind != "local_shell_call"
                 && kind != "computer_call"
             {
-                // What it found is not recorded, and so equal to nothing.
+                // What it found was not recorded, so the result must differ from all others.
                 let details = Some(json!({ "item": out.count() }));
                 let context = Context { round: None, ..context };
                 out.result(&context, ToolResult { call_id, details, ..ToolResult::default() });
-                // The vendor ran it before the model went on.
+                // The vendor ran it before the model continued.
                 out.end_round();
             }
         }
     }
 }
 
-/// The result that some calls carry themselves.
+/// The result that some call items carry themselves; false if there is none.
 fn answered(out: &mut Out, context: &Context, call_id: Option<String>, map: &Map<String, Value>) -> bool {
     let error = present(map, &["error"]);
     let output = ["output", "results", "outputs", "result"].iter().find_map(|key| map.get(*key));
@@ -328,7 +328,7 @@ fn answered(out: &mut Out, context: &Context, call_id: Option<String>, map: &Map
     true
 }
 
-/// How a call ended that Codex did not carry out, in its own words.
+/// The outcome of a call that Codex did not carry out, from its wording.
 fn not_carried_out(output: &str) -> Option<Outcome> {
     let text = output.trim_start();
     let starts = |with: &[&str]| with.iter().any(|start| text.starts_with(start));
@@ -362,7 +362,7 @@ fn not_carried_out(output: &str) -> Option<Outcome> {
     }
 }
 
-/// What a tool answered. Shells answer in two forms that tell the exit code.
+/// The output of a tool. Shell outputs carry the exit code in one of two forms.
 fn result(out: &mut Out, context: &Context, call_id: Option<String>, tool: Option<&str>, output: Option<&Value>) {
     let shell =
         output.and_then(Value::as_str).filter(|text| text.starts_with('{')).and_then(|text| json::value(text).ok());

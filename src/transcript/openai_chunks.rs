@@ -11,7 +11,7 @@ pub(super) fn is_one(map: &Map<String, Value>) -> bool {
         || (!map.contains_key("role") && list(map, "choices").iter().any(|choice| choice.get("delta").is_some()))
 }
 
-/// Answers that are not whole yet: requests may run at once.
+/// Answers that are not complete yet; there may be several, as requests can run in parallel.
 #[derive(Default)]
 pub(super) struct Chunks(Vec<Answer>);
 
@@ -26,10 +26,10 @@ struct Answer {
 }
 
 impl Chunks {
-    /// Takes a chunk, and tells the answers that are whole by now, each as a message.
+    /// Takes a chunk and returns the answers complete by now, each as a message.
     pub(super) fn take(&mut self, map: &Map<String, Value>) -> Vec<(Map<String, Value>, Usage)> {
         let name = id(map.get("id"));
-        // After its end an answer may tell what it took.
+        // After it has ended, an answer may still report its usage.
         let mut whole = self.whole(|answer| answer.ended && answer.id != name);
         let found = self.0.iter().position(|answer| answer.id == name || name.is_none());
         let index = found.unwrap_or_else(|| {
@@ -41,7 +41,7 @@ impl Chunks {
         if !usage.is_nothing() {
             answer.usage = usage;
         }
-        // Of several choices the first is the one that goes on.
+        // Of several choices, the first is the one used.
         let first = |choice: &&Value| choice.get("index").and_then(Value::as_i64).unwrap_or(0) == 0;
         for choice in list(map, "choices").iter().filter(first) {
             let delta = choice.get("delta").unwrap_or(&Value::Null);
@@ -57,7 +57,7 @@ impl Chunks {
         whole
     }
 
-    /// Takes out what is whole.
+    /// Removes and returns the complete answers.
     fn whole(&mut self, is_whole: impl Fn(&Answer) -> bool) -> Vec<(Map<String, Value>, Usage)> {
         let (whole, rest) = core::mem::take(&mut self.0).into_iter().partition(|answer| is_whole(answer));
         self.0 = rest;

@@ -1,5 +1,5 @@
-//! Event logs of OpenHands: actions and observations that name their `cause` (its server), and events by `kind` (its
-//! software-agent SDK). Bookkeeping events are left out.
+//! OpenHands event logs: actions and observations that name their `cause` (its server), and events with a `kind` (its
+//! software-agent SDK). Bookkeeping events are skipped.
 
 use super::Reads;
 use super::content::{self, arguments, at, code, content_text, failed, is_true, output_text, string, text, text_at};
@@ -15,7 +15,7 @@ use alloc::{
 };
 use serde_json::{Map, Value};
 
-/// Fields of an action's arguments that are not what the tool does.
+/// Fields of an action's arguments that do not affect what the tool does.
 const NO_ARGUMENTS: [&str; 12] = [
     "thought",
     "thoughts",
@@ -31,7 +31,7 @@ const NO_ARGUMENTS: [&str; 12] = [
     "browsergym_send_msg_to_user",
 ];
 
-/// Fields of an event itself: in 2024 those of its action stood beside them.
+/// Fields of an event itself: in 2024 an action's own fields were on the same level.
 const EVENT: [&str; 11] = [
     "action",
     "id",
@@ -55,20 +55,20 @@ const NO_ACTIONS: [&str; 9] =
 
 #[derive(Default)]
 pub(super) struct Reader {
-    /// Call ids, by the id of the action.
+    /// Call ids by action id.
     calls: BTreeMap<String, String>,
-    /// The call before, in logs whose events have no ids.
+    /// Tool of the previous call, in logs whose events have no ids.
     unnamed: Option<String>,
-    /// Agents that a task was handed to, innermost last.
+    /// Agents that a task was delegated to, innermost last.
     delegates: Vec<String>,
-    /// What each answer of a model took, by its id, where the log lists that beside its events.
+    /// Usage of each answer by its id, if the log lists it separately from its events.
     answers: BTreeMap<String, Usage>,
-    /// Answers whose use was told: each of their calls repeats it.
+    /// Answers whose usage was reported, as each of their calls repeats it.
     answered: BTreeSet<String>,
-    /// What all of them took, where nothing tells it of each; later what was told.
+    /// Usage of all answers together, if nothing has it for each; and what has been reported (`told`).
     in_all: Usage,
     told: Usage,
-    /// Whether events tell what was spent so far.
+    /// Whether events carry cumulative usage.
     counted: bool,
 }
 
@@ -96,7 +96,7 @@ impl Reader {
         Self { answers, in_all: accumulated(metrics), ..Self::default() }
     }
 
-    /// What an event says was spent: so far in the whole run, or on the answer that it is a part of.
+    /// Records the usage in an event: cumulative for the run, or of the answer that it is a part of.
     fn spends(&mut self, out: &mut Out, context: &Context, map: &Map<String, Value>) {
         let so_far = accumulated(map.get("llm_metrics"));
         if !so_far.is_nothing() {
@@ -144,7 +144,7 @@ impl Reader {
             }
         };
         let content = text(&args, "content").or_else(|| text(map, "message")).unwrap_or_default();
-        // What waits for no answer was said by whoever gave the task, in logs that do not name who spoke.
+        // In logs without a source, a message that waits for no answer was written by the user.
         let by_user = text(map, "source")
             .map_or(map.get("wait_for_response") == Some(&Value::Bool(false)), |source| source == "user");
         match action {
@@ -157,7 +157,7 @@ impl Reader {
             _ if NO_ACTIONS.contains(&action) => return,
             _ => {}
         }
-        // The calls of one answer of the model share its id.
+        // The calls of one answer share its id.
         let response = map.get("tool_call_metadata").and_then(|metadata| text_at(metadata, &["model_response", "id"]));
         context.round = response.map(str::to_owned).or_else(|| content::id(map.get("id"))).or_else(|| {
             out.end_round();
@@ -190,7 +190,7 @@ impl Reader {
         let call_id = text_at(metadata, &["tool_call_id"]).map(str::to_owned).or_else(|| id.clone());
         let tool = match (action, text(args, "agent")) {
             ("delegate", Some(agent)) => {
-                // As deep as hand-overs can be followed.
+                // Bounded, as a log may delegate endlessly.
                 if self.delegates.len() < 64 {
                     self.delegates.push(agent.to_owned());
                 }
@@ -228,7 +228,7 @@ impl Reader {
         let call_id = named.map(str::to_owned).or_else(|| self.calls.get(&cause.clone()?).cloned());
         let unnamed = self.unnamed.take().filter(|_| call_id.is_none() && cause.is_none());
         if call_id.is_none() && unnamed.is_none() {
-            // What the host tells the agent of an answer that was no call.
+            // The host's response to an answer that was not a call.
             if observation == "error" && !output.is_empty() {
                 out.not_executed(&context, output);
             }
@@ -244,7 +244,7 @@ impl Reader {
             "user_rejected" => Outcome::Denied,
             _ if timed_out || is_true(extras, "timeout") => Outcome::Timeout,
             _ if is_true(extras, "error") => Outcome::Error,
-            // Editors answer what went wrong as text.
+            // Editors report errors as text.
             _ if output.starts_with("ERROR:") => Outcome::Error,
             _ => Outcome::Ok,
         };
@@ -256,14 +256,14 @@ impl Reader {
     }
 }
 
-/// What was spent so far.
+/// Cumulative usage.
 fn accumulated(metrics: Option<&Value>) -> Usage {
     let cost_micros = micros(metrics.and_then(|metrics| metrics.get("accumulated_cost")));
     let tokens = Usage::of(metrics.and_then(|metrics| metrics.get("accumulated_token_usage"))).tokens;
     Usage { tokens, cost_micros }
 }
 
-/// What the SDK counts for each of its models, in the state of a conversation.
+/// Usage over all models of the SDK, from the state of a conversation.
 fn of_all_models(map: &Map<String, Value>) -> Usage {
     let value = map.get("value").unwrap_or(&Value::Null);
     let models = value.get("usage_to_metrics").or_else(|| at(value, &["stats", "usage_to_metrics"]));
@@ -274,8 +274,8 @@ fn of_all_models(map: &Map<String, Value>) -> Usage {
     sum
 }
 
-/// Arguments without what the SDK asks of the model with every call: how risky it is, and what it is for. A tool whose
-/// only argument has that name means it.
+/// Arguments without what the SDK asks of the model with every call: a risk assessment and a summary. A tool whose only
+/// argument is `summary` keeps it.
 fn without_summary(args: Option<Value>) -> Value {
     let (parsed, raw) = arguments(args.as_ref());
     match parsed {
@@ -291,7 +291,7 @@ fn without_summary(args: Option<Value>) -> Value {
     }
 }
 
-/// A text under a key, where it holds something.
+/// The text under a key, if it is not empty.
 fn written<'a>(map: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
     text(map, key).filter(|text| !text.is_empty())
 }
@@ -351,7 +351,7 @@ fn sdk_event(out: &mut Out, mut context: Context, kind: &str, map: &Map<String, 
     }
 }
 
-/// The arguments of a call: as the model wrote them, where they can be read, else as the SDK understood them.
+/// The arguments of a call as the model wrote them if they can be parsed, otherwise as the SDK understood them.
 fn sdk_arguments(map: &Map<String, Value>) -> Value {
     let call = map.get("tool_call").unwrap_or(&Value::Null);
     let written = call.get("arguments").or_else(|| at(call, &["function", "arguments"]));
@@ -366,7 +366,7 @@ fn sdk_arguments(map: &Map<String, Value>) -> Value {
     })
 }
 
-/// What came of a call.
+/// The result of a call.
 fn sdk_observation(observation: &Value) -> ToolResult {
     let output = match ["content", "output", "error"].iter().find_map(|key| observation.get(*key)) {
         Some(output @ (Value::Array(_) | Value::String(_))) => content_text(output).unwrap_or_default(),

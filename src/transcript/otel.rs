@@ -1,9 +1,9 @@
-//! Spans of OpenTelemetry's GenAI conventions: OTLP/JSON (`resourceSpans`, whole or one export a line), and plain spans
-//! as the SDKs' exporters print them. Names that OpenInference, OpenLLMetry, the AI SDK and Pydantic AI use are known too,
-//! and so is what Phoenix, Langfuse and LangSmith make of spans (`spans.rs`).
+//! Spans of OpenTelemetry's GenAI conventions: OTLP/JSON (`resourceSpans`, whole or one export per line), and plain
+//! spans as printed by the exporters of SDKs. The names used by OpenInference, OpenLLMetry, the AI SDK and Pydantic AI
+//! are recognised too, and so are the forms in which Phoenix, Langfuse and LangSmith keep spans (`spans.rs`).
 //!
-//! A span is written when it ends, so events are put in the order of time. A call that was recorded without its
-//! arguments is like no other call: telling them all alike would see loops where there is only a setting.
+//! A span is written when it ends, so events are ordered by time. A call recorded without its arguments is unlike any
+//! other: treating such calls as equal would report loops where recording is merely switched off.
 
 use super::content::{self, arguments, at, content_text, failed, is_true, output_text, text, text_at};
 use super::out::{self, Out};
@@ -26,7 +26,7 @@ use xxhash_rust::xxh3::xxh3_64;
 const INPUT: &str = "gen_ai.input.messages";
 const OUTPUT: &str = "gen_ai.output.messages";
 
-/// Keys whose lists hold spans, or what holds spans.
+/// Keys of lists of spans, or of containers of spans.
 pub(super) const CONTAINERS: [&str; 11] = [
     "resourceSpans",
     "scopeSpans",
@@ -41,10 +41,10 @@ pub(super) const CONTAINERS: [&str; 11] = [
     "scope_logs",
 ];
 
-/// Keys of lists in what the interfaces of tracing tools answer.
+/// Keys of lists in the API responses of tracing tools.
 const LISTS: [&str; 6] = ["observations", "runs", "data", "post", "patch", "traces"];
 
-/// Below a run or a span stand those that it made.
+/// Keys of the child runs or spans of a run or span.
 const CHILDREN: [&str; 2] = ["child_runs", "child_spans"];
 
 const TOOL: [&str; 4] = ["gen_ai.tool.name", "ai.toolCall.name", "tool.name", "traceloop.entity.name"];
@@ -60,11 +60,11 @@ const ARGUMENTS: [&str; 6] = [
 const RESULT: [&str; 5] =
     ["gen_ai.tool.call.result", "ai.toolCall.result", "tool_response", "output.value", "traceloop.entity.output"];
 
-/// A span is told of when it ends, so none can be read before all are there.
+/// A span is written when it ends, so none can be read before all are there.
 #[derive(Default)]
 pub(super) struct Spans {
     read: Vec<Span>,
-    /// Runs of LangSmith by id: how each began is posted, and how it ended comes as a patch.
+    /// LangSmith runs by id: the start of a run is posted, and its end comes as a patch.
     runs: Vec<(u32, Map<String, Value>)>,
     known: BTreeMap<String, usize>,
     logs: logs::Logs,
@@ -81,7 +81,7 @@ impl Reads for Spans {
         }
         core::mem::take(&mut self.logs).join(&mut self.read);
         let spans = &mut self.read;
-        // Without a time a span stays where it is written.
+        // Without times, spans stay in file order.
         if spans.iter().all(|span| span.start.is_some()) {
             spans.sort_by_key(|span| span.start);
         }
@@ -93,12 +93,12 @@ impl Reads for Spans {
 }
 
 impl Spans {
-    /// Takes a record: a span, or what other tools make of one.
+    /// Takes a record: a span, or the form of another tool.
     fn take(&mut self, out: &mut Out, line: u32, map: Map<String, Value>) {
         let id = spans::run_id(&map);
         let known = id.as_ref().and_then(|id| self.known.get(id)).copied();
         if let Some((_, run)) = known.and_then(|index| self.runs.get_mut(index)) {
-            // Whichever comes first: what is empty in one is in the other.
+            // In either order: what is empty in one is in the other.
             for (key, value) in map {
                 let empty = value.is_null() || value.as_object().is_some_and(Map::is_empty);
                 if !empty || !run.contains_key(&key) {
@@ -123,7 +123,7 @@ impl Spans {
     }
 }
 
-/// Why spans told nothing.
+/// The message for spans without any events.
 fn nothing_told(spans: &[Span]) -> String {
     let of = |kind: Kind| spans.iter().filter(|span| span.kind == kind).count();
     let (models, agents) = (of(Kind::Model), of(Kind::Agent));
@@ -148,12 +148,12 @@ pub(super) struct Span {
     pub(super) end: Option<i64>,
     pub(super) kind: Kind,
     pub(super) attributes: Map<String, Value>,
-    /// What went wrong, where something did.
+    /// The error message, if the span failed; may be empty.
     pub(super) error: Option<String>,
 }
 
 impl Span {
-    /// Whether the name is that of a tool and not of the operation.
+    /// Whether the name is that of a tool rather than of the operation.
     fn named_after_tool(&self) -> bool {
         !self.name.is_empty() && self.name != "execute_tool" && self.name != "ai.toolCall"
     }
@@ -167,10 +167,10 @@ pub(super) enum Kind {
     Other,
 }
 
-/// Finds the spans in a piece: it is one, or holds lists of them.
-/// Answers and batches may stand in a list.
+/// Finds the spans in a piece, which is a span or contains lists of them. API responses and batches may themselves be
+/// in a list.
 fn collect(out: &mut Out, piece: Piece<'_>, spans: &mut Spans, depth: u32) {
-    // As deep as resources, scopes and spans go, twice.
+    // Twice the depth of resources, scopes and spans.
     if depth > 8 {
         return;
     }
@@ -194,7 +194,7 @@ fn collect(out: &mut Out, piece: Piece<'_>, spans: &mut Spans, depth: u32) {
         return;
     }
     match piece.object() {
-        // Metrics and resources of a telemetry file are told beside the spans.
+        // A telemetry file also contains metrics and resources.
         Ok(map) if is_no_span(&map) => {}
         Ok(map) => spans.take(out, piece.line, map),
         Err(error) => out.transcript.fail(piece.line, error),
@@ -221,7 +221,7 @@ fn span(line: u32, map: &Map<String, Value>) -> Result<Span, (&'static str, Opti
     if attributes.is_empty() {
         attributes = self::attributes(map.get("span_attributes"));
     }
-    // Tables of spans have a column for each attribute.
+    // Tables of spans have a column per attribute.
     for (key, value) in map.iter().filter(|(_, value)| !value.is_null()) {
         if let Some(name) = key.strip_prefix("attributes.") {
             attributes.entry(name).or_insert_with(|| value.clone());
@@ -250,7 +250,7 @@ fn span(line: u32, map: &Map<String, Value>) -> Result<Span, (&'static str, Opti
     })
 }
 
-/// What went wrong in a span, where something did.
+/// The error message of a span, if it failed; may be empty.
 fn error_of(map: &Map<String, Value>, attributes: &Map<String, Value>) -> Option<String> {
     let status = map.get("status");
     let code = status.map(|status| status.get("code").or_else(|| status.get("status_code")).unwrap_or(status));
@@ -298,7 +298,7 @@ fn kind_of(map: &Map<String, Value>, attributes: &Map<String, Value>) -> Kind {
     }
 }
 
-/// Whether a span is a tool's by its name or its attributes.
+/// Whether a span is a tool's, by its name or attributes.
 pub(super) fn is_tool(name: &str, attributes: &Map<String, Value>) -> bool {
     name == "ai.toolCall"
         || name.starts_with("execute_tool ")
@@ -307,7 +307,7 @@ pub(super) fn is_tool(name: &str, attributes: &Map<String, Value>) -> bool {
         || ["gen_ai.tool.name", "ai.toolCall.name"].iter().any(|key| attributes.contains_key(*key))
 }
 
-/// An attribute by its whole name, or by the path that its name is.
+/// An attribute by its full name, or by its name as a path.
 pub(super) fn lookup<'a>(attributes: &'a Map<String, Value>, key: &str) -> Option<&'a Value> {
     let nested = || {
         let (first, rest) = key.split_once('.')?;
@@ -316,7 +316,7 @@ pub(super) fn lookup<'a>(attributes: &'a Map<String, Value>, key: &str) -> Optio
     attributes.get(key).or_else(nested).filter(|value| !value.is_null())
 }
 
-/// What an event of a span says: instrumentations before the present conventions told messages that way.
+/// Adds the message in a span event: instrumentations before the current conventions recorded messages that way.
 pub(super) fn said_in_event(attributes: &mut Map<String, Value>, event: &Value) {
     let name = event.get("name").and_then(Value::as_str).unwrap_or_default();
     let told = self::attributes(event.get("attributes"));
@@ -365,11 +365,11 @@ pub(super) fn said_in_event(attributes: &mut Map<String, Value>, event: &Value) 
     }
 }
 
-/// Attributes as a map: in OTLP/JSON they are a list of keys with typed values.
+/// Attributes as a map; OTLP/JSON has a list of keys with typed values.
 pub(super) fn attributes(given: Option<&Value>) -> Map<String, Value> {
     match given {
         Some(Value::Object(map)) => map.clone(),
-        // Some interfaces answer them as the text of an object.
+        // Some APIs return them as JSON text.
         Some(Value::String(text)) => match crate::json::value(text) {
             Ok(Value::Object(map)) => map,
             _ => Map::new(),
@@ -386,7 +386,7 @@ pub(super) fn any_value(value: &Value, depth: u32) -> Value {
     let Some((kind, inner)) = value.as_object().and_then(|map| map.iter().next()) else { return value.clone() };
     let inside = |inner: &Value| inner.get("values").and_then(Value::as_array).cloned().unwrap_or_default();
     match kind.as_str() {
-        // Deeper than JSON can be written that is accepted.
+        // Deeper than any JSON that is accepted.
         _ if depth > 120 => Value::Null,
         "arrayValue" => inside(inner).iter().map(|value| any_value(value, depth + 1)).collect(),
         "kvlistValue" => Value::Object(
@@ -397,7 +397,7 @@ pub(super) fn any_value(value: &Value, depth: u32) -> Value {
                 })
                 .collect(),
         ),
-        // 64-bit integers are written as text.
+        // 64-bit integers are written as strings.
         "intValue" => match inner.as_str().and_then(|text| text.parse::<i64>().ok()) {
             Some(number) => number.into(),
             None => inner.clone(),
@@ -406,7 +406,7 @@ pub(super) fn any_value(value: &Value, depth: u32) -> Value {
     }
 }
 
-/// Nanoseconds from a count of them, a pair of seconds and nanoseconds, or a date and time.
+/// Nanoseconds from a number of them, a pair of seconds and nanoseconds, or a date-time.
 pub(super) fn nanos(stamp: Option<&Value>) -> Option<i64> {
     match stamp? {
         Value::Number(number) => number.as_i64(),
@@ -424,21 +424,21 @@ pub(super) fn nanos(stamp: Option<&Value>) -> Option<i64> {
 
 struct Reader<'a> {
     by_id: BTreeMap<&'a str, &'a Span>,
-    /// Whether calls have spans of their own; otherwise the messages tell of them.
+    /// Whether calls have spans of their own; otherwise they are taken from messages.
     tools: bool,
-    /// Whether models have spans of their own; otherwise those of agents tell what was said.
+    /// Whether models have spans of their own; otherwise messages are taken from agent spans.
     chats: bool,
-    /// Spans around a model's: what they say, it says.
+    /// Spans that enclose a model span and repeat its messages.
     around: BTreeSet<&'a str>,
-    /// The newest answer of a model, by trace.
+    /// The latest model span, by trace.
     models: BTreeMap<&'a str, &'a str>,
-    /// Messages told already, by run: each request repeats the conversation.
+    /// Messages already reported, by run, since each request repeats the conversation.
     told: BTreeSet<(String, u64)>,
-    /// Calls of messages that wait for an answer, by run and tool: not every answer names its call.
+    /// Ids of calls in messages that wait for an answer, by run and tool, since not every answer has the id.
     open: BTreeMap<(String, String), VecDeque<String>>,
-    /// Time and event.
+    /// Time in nanoseconds, line, and event.
     events: Vec<(Option<i64>, u32, TraceEvent)>,
-    /// When an answer ended that told no event, in which run, and what it took.
+    /// Usage of answers without an event, with the end time and the run.
     spent: Vec<(Option<i64>, Option<String>, Usage)>,
 }
 
@@ -448,7 +448,7 @@ impl<'a> Reader<'a> {
         let mut around = BTreeSet::new();
         for span in spans.iter().filter(|span| span.kind == Kind::Model) {
             let mut above = span.parent.as_str();
-            // As deep as agents call agents; what is above is known already where this was.
+            // As deep as agents call agents; above a known span everything is known.
             for _ in 0..64 {
                 match by_id.get(above) {
                     Some(parent) if around.insert(parent.id.as_str()) => above = &parent.parent,
@@ -484,7 +484,7 @@ impl<'a> Reader<'a> {
             self.events.sort_by_key(|(at, ..)| *at);
         }
         for (ended, run, usage) in core::mem::take(&mut self.spent) {
-            // The answer that told nothing was to call something, or the last one.
+            // An answer without an event was followed by a call, or was the last.
             let here = |event: &TraceEvent| event.event.context.run == run;
             let follows = |at: &Option<i64>| ended.is_none() || *at >= ended;
             let next = self.events.iter().position(|(at, _, event)| here(event) && follows(at));
@@ -538,8 +538,7 @@ impl<'a> Reader<'a> {
         };
         let call_id = Some(content::id(given(&CALL_ID)).unwrap_or_else(|| span.id.clone()));
         let (mut asked, mut answered) = (given(&ARGUMENTS), given(&RESULT));
-        // What was taken out before the trace was kept was not recorded. An empty object may be all there was, on one of
-        // the two sides.
+        // Redacted values were not recorded. An empty object can be all there was, but not on both sides.
         let tells_nothing = |value: &Value| is_blank(value) || is_redacted(value);
         if asked.is_none_or(tells_nothing) && answered.is_none_or(tells_nothing) {
             (asked, answered) = (None, None);
@@ -562,14 +561,14 @@ impl<'a> Reader<'a> {
                 (if slow { Outcome::Timeout } else { failed(&output) }, output)
             }
         };
-        // An output that was not recorded is no empty one.
+        // An output that was not recorded differs from an empty one.
         let details = answered.is_none().then(|| json!({ "spanId": span.id }));
         let result = ToolResult { call_id, tool: Some(tool), outcome, output, details, ..ToolResult::default() };
         self.push(span.end.or(span.start), span.line, &context, Body::ToolResult(result));
     }
 
     fn model(&mut self, span: &'a Span, context: &Context) {
-        // An agent's whole run is no round.
+        // An agent's whole run is not a round.
         if span.kind == Kind::Model {
             self.models.insert(&span.trace, &span.id);
         }
@@ -607,11 +606,11 @@ impl<'a> Reader<'a> {
             Some(Value::String(text)) => alloc::vec![Value::String(text.clone())],
             _ => return,
         };
-        // The finish reason stands only beside an output: the parts alone are what later inputs repeat.
+        // Without the finish reason, which only an output has; later inputs repeat just the parts.
         let digest =
             xxh3_64((crate::json::to_string(&parts) + text_at(message, &["role"]).unwrap_or_default()).as_bytes());
         let known = !self.told.insert((run.clone(), digest));
-        // What the model says again is said again; what a request repeats is not.
+        // A model that repeats itself is recorded again; a request that repeats a message is not.
         if known && !of_model {
             return;
         }
@@ -634,7 +633,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A call that a message of a model holds.
+    /// A call in a model's message.
     fn called(&mut self, run: &str, part: &Value) -> ToolCall {
         let (args, raw_args) = arguments(part.get("arguments"));
         let (tool, call_id) = (content::id(part.get("name")).unwrap_or_default(), content::id(part.get("id")));
@@ -644,7 +643,7 @@ impl<'a> Reader<'a> {
         ToolCall { tool, args, raw_args, call_id, ..ToolCall::default() }
     }
 
-    /// What came of one.
+    /// A result in a message.
     fn answered(&mut self, run: &str, part: &Value) -> ToolResult {
         let answer = part.get("response").or_else(|| part.get("result"));
         let failed = is_true(part, "is_error");
@@ -663,7 +662,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The messages of one answer, with texts that follow each other as one: some record every piece that was streamed.
+/// The messages of one answer with consecutive texts joined, since some record every streamed chunk.
 fn joined(messages: Vec<Value>) -> Vec<Value> {
     let mut joined: Vec<Value> = Vec::with_capacity(messages.len());
     for message in messages {
@@ -675,7 +674,7 @@ fn joined(messages: Vec<Value>) -> Vec<Value> {
     joined
 }
 
-/// The text of a message of the assistant's that is nothing else.
+/// The text of an assistant message that has nothing else.
 fn text_of(message: &mut Value) -> Option<&mut String> {
     if text_at(message, &["role"]) != Some("assistant") {
         return None;
@@ -689,7 +688,7 @@ fn text_of(message: &mut Value) -> Option<&mut String> {
     }
 }
 
-/// What the answer of a model took, in the words of each convention.
+/// Usage of a model's answer under the names of each convention.
 fn used(attributes: &Map<String, Value>) -> Usage {
     let first = |keys: &[&str]| keys.iter().find_map(|key| count(lookup(attributes, key)));
     let total = first(&[
@@ -720,7 +719,7 @@ fn used(attributes: &Map<String, Value>) -> Usage {
     Usage { tokens: total.or(parts), cost_micros }
 }
 
-/// Whether a value holds nothing.
+/// Whether a value is empty.
 fn is_blank(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -731,7 +730,7 @@ fn is_blank(value: &Value) -> bool {
     }
 }
 
-/// Whether a value only says that it was taken out.
+/// Whether a value is only a redaction marker.
 fn is_redacted(value: &Value) -> bool {
     const WORDS: [&str; 4] = ["redacted", "masked", "hidden", "removed"];
     let Value::String(text) = value else { return false };
@@ -739,7 +738,7 @@ fn is_redacted(value: &Value) -> bool {
     word.len() < text.trim().len() && WORDS.iter().any(|redacted| word.eq_ignore_ascii_case(redacted))
 }
 
-/// The messages of a span: structured, as JSON text, or in attributes with numbers in their names.
+/// The messages of a span: structured, as JSON text, or in attributes with numbered names.
 fn messages(span: &Span, key: &str) -> Vec<Value> {
     let (role, lists, whole): (_, [&str; 2], _) = if key == INPUT {
         ("user", ["llm.input_messages", "gen_ai.prompt"], ["ai.prompt.messages", "gen_ai.prompt"])
@@ -752,7 +751,7 @@ fn messages(span: &Span, key: &str) -> Vec<Value> {
         None => Value::Null,
     };
     match parsed(key) {
-        // Said in plain words, it is not of these conventions.
+        // Plain text is not of these conventions.
         Value::String(_) | Value::Null => {}
         given => return spans::conversation(&given, role, 0),
     }

@@ -1,4 +1,4 @@
-//! What the readers write to.
+//! The sink that the readers write to.
 
 use super::content::{arguments, content_text};
 use super::pieces::Piece;
@@ -20,37 +20,37 @@ use alloc::{
 use serde_json::{Map, Value};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Conversations of a file that are remembered, to tell which one a request goes on with.
+/// Conversations of a file remembered, to recognise which one a request continues.
 const CONVERSATIONS: usize = 64;
 
-/// The transcript so far, and where its reader is.
+/// The transcript so far, and the position of its reader.
 pub(super) struct Out {
     pub(super) transcript: Transcript,
-    /// The line of the entry that is read.
+    /// Line of the current entry.
     pub(super) line: u32,
-    /// Where the entry stands in its document, such as `messages[3].`; errors name fields behind it.
+    /// Path of the entry in its document, such as `messages[3].`; put before the fields named in errors.
     pub(super) path: String,
     /// The run that entries belong to.
     pub(super) run: Option<String>,
-    /// Names of the tools called, by call id: a result often names only its call.
+    /// Names of the called tools by call id, since a result often has only the id.
     tools: Tools,
     rounds: u64,
     in_round: bool,
     known: Conversations,
-    /// What answers took whose first event is still to come, by run and agent.
+    /// Usage of answers whose first event is still to come, by run and agent.
     spent: BTreeMap<Place, Usage>,
     /// Whether there is more than one document.
     pub(super) several: bool,
-    /// Events that were handed over already.
+    /// Events handed out already.
     pub(super) gone: usize,
 }
 
-/// Which tool was called under which id, in little: of a long log all are kept.
+/// Which tool was called under which id, stored compactly, as all calls of a long log are kept.
 #[derive(Default)]
 struct Tools {
     names: Vec<String>,
     numbers: BTreeMap<String, u32>,
-    /// By the digest of the id.
+    /// Index of the tool's name, by the digest of the call id.
     called: BTreeMap<u64, u32>,
 }
 
@@ -74,26 +74,26 @@ impl Tools {
     }
 }
 
-/// Where a model answers, and calls and results meet: a run and an agent.
+/// Run and agent: the place in which answers, calls and results belong together.
 pub(super) type Place = (Option<String>, Option<String>);
 
 pub(super) fn place(context: &Context) -> Place {
     (context.run.clone(), context.agent.clone())
 }
 
-/// What a document holds.
+/// A part of a document.
 pub(super) enum Part {
-    /// What stands beside the lists of a document, before their entries.
+    /// The members of a document beside its lists of entries; comes before those.
     Head(Map<String, Value>),
     Entry(Map<String, Value>),
 }
 
-/// Which of a document's lists are entries.
+/// Which lists of a document hold entries.
 #[derive(Clone, Copy)]
 pub(super) enum Lists {
     /// All of these, one after the other.
     All(&'static [&'static str]),
-    /// The first of these that is there and holds something.
+    /// The first of these that is not empty.
     First(&'static [&'static str]),
 }
 
@@ -114,13 +114,13 @@ impl Out {
         }
     }
 
-    /// How many events there were so far.
+    /// Number of events so far.
     pub(super) fn count(&self) -> usize {
         self.gone + self.transcript.events.len()
     }
 
-    /// Goes through the entries of a document: an object is an entry, or a document whose lists are; a list holds
-    /// entries, lists of them, or documents. What is broken is told, and the rest goes on.
+    /// Visits the entries of a document. An object is an entry, or a document with lists of entries; a list holds
+    /// entries, lists of entries, or documents. Broken parts are reported and skipped.
     pub(super) fn walk(&mut self, document: Piece<'_>, lists: Lists, mut read: impl FnMut(&mut Self, Part)) {
         self.walk_into(document, lists, &mut read);
     }
@@ -147,7 +147,7 @@ impl Out {
         let found = |key: &str| {
             inside.iter().flat_map(|inside| &inside.pieces).find(|(name, piece)| *name == key && piece.is_list())
         };
-        // An item of a conversation may have lists of its own under such names.
+        // An item of a conversation may have lists with such names of its own.
         let item = inside.iter().flat_map(|inside| &inside.pieces).any(|(name, _)| matches!(*name, "type" | "role"));
         let wanted = keys.iter().filter(|key| !item || **key == "messages");
         let mut entries: Vec<_> = wanted.filter_map(|key| found(key).copied()).collect();
@@ -189,7 +189,7 @@ impl Out {
         }
     }
 
-    /// Enters a document, and tells how many of its entries are known already.
+    /// Enters a document; returns how many of its entries are known from an earlier one.
     fn enter(&mut self, head: &Map<String, Value>, entries: Option<Piece<'_>>) -> usize {
         const NAMES: [&str; 8] =
             ["sessionId", "session_id", "conversation_id", "thread_id", "chat_id", "instance_id", "task_id", "id"];
@@ -198,7 +198,7 @@ impl Out {
         } else {
             Vec::new()
         };
-        // Requests of several agents may take turns. A system prompt alone makes no conversation.
+        // Requests of several agents may alternate. A system prompt alone does not identify a conversation.
         let known = &mut self.known.known;
         let goes_on = known.iter().enumerate().filter(|(_, known)| known.entries.len() > 1);
         let goes_on = goes_on.filter(|(_, known)| entries.starts_with(&known.entries));
@@ -212,7 +212,7 @@ impl Out {
             }
             return before.len();
         }
-        // The answer of an API is a part of whatever conversation is in the file.
+        // An API response belongs to whatever conversation is in the file.
         if head.get("object").is_some_and(Value::is_string) {
             return 0;
         }
@@ -235,7 +235,7 @@ impl Out {
         for (index, (_, piece)) in inside.pieces.iter().enumerate().skip(skip) {
             self.line = piece.line;
             self.path = format!("{name}[{index}].");
-            // Some tools write lists of pairs: a call and what came of it.
+            // Some tools write lists of pairs, each a call and its result.
             let pieces = if piece.is_list() { piece.inside().pieces } else { alloc::vec![("", *piece)] };
             for (_, piece) in pieces {
                 self.line = piece.line;
@@ -254,22 +254,23 @@ impl Out {
         self.transcript.fail(line, Error::new(ErrorCode::InvalidJson, "the text ends before the document does"));
     }
 
-    /// The context of what belongs to no agent.
+    /// A context without an agent.
     pub(super) fn context(&self) -> Context {
         Context { run: self.run.clone(), ..Context::default() }
     }
 
-    /// A context of the assistant's turn.
+    /// The context of the assistant's current turn.
     pub(super) fn in_round(&mut self, context: &Context) -> Context {
         Context { round: Some(self.round()), ..context.clone() }
     }
 
-    /// The time in a field: a date and time, or a number of seconds or milliseconds.
+    /// The time in a field, in milliseconds: a date-time, or a number of seconds or milliseconds. Reports an invalid
+    /// one.
     pub(super) fn time(&mut self, field: &str, stamp: Option<&Value>) -> Option<i64> {
         let stamp = stamp.filter(|stamp| !stamp.is_null())?;
         let at = match stamp {
             Value::String(text) => time::millis(text).or_else(|| time::millis(&format!("{text}Z"))),
-            // No agent ran before 1973 and none runs after 5138.
+            // As seconds up to the year 5138; as milliseconds from 1973 on.
             Value::Number(number) => match number.as_i64() {
                 Some(seconds @ 0..100_000_000_000) => Some(seconds.saturating_mul(1000)),
                 Some(millis) => Some(millis),
@@ -293,21 +294,21 @@ impl Out {
         self.transcript.push(self.line, TraceEvent { event: Event { body, context }, pending: false });
     }
 
-    /// What an answer took whose events come next: the first of them tells it.
+    /// Usage of an answer whose events follow; attached to the first of them.
     pub(super) fn spends(&mut self, context: &Context, usage: Usage) {
         if !usage.is_nothing() {
             self.spent.entry(place(context)).or_default().add(usage);
         }
     }
 
-    /// What the answer took whose events were the last: the first of them tells it.
+    /// Usage of the answer whose events came last; attached to the first of them.
     pub(super) fn spent(&mut self, context: &Context, usage: Usage) {
         let here = |event: &Event| event.context.run == context.run && event.context.agent == context.agent;
         let events = &mut self.transcript.events;
         let last = events.iter().rev().find(|traced| is_of_model(&traced.event.body) && here(&traced.event));
         let round = last.map(|traced| traced.event.context.round.clone());
         let first = events.iter_mut().filter(|traced| is_of_model(&traced.event.body) && here(&traced.event));
-        // Within a window of a long log, so that this is no walk through all of it.
+        // Bounded by the current window of a long log.
         match (round, usage.is_nothing()) {
             (_, true) => {}
             (Some(round), _) => {
@@ -319,7 +320,7 @@ impl Out {
         }
     }
 
-    /// What a whole run took, where the log tells no more than that: its last event tells it, under a label.
+    /// Usage of a whole run, if the log has no finer figures; attached to its last event, with a label.
     pub(super) fn spent_in_all(&mut self, run: Option<String>, usage: Usage) {
         if let Some(traced) = self.transcript.events.iter_mut().rev().find(|traced| traced.event.context.run == run)
             && !usage.is_nothing()
@@ -329,7 +330,7 @@ impl Out {
         }
     }
 
-    /// What was told of answers without an event of their own goes to the last one of their agent.
+    /// Usage of answers without an event goes to the last event of their agent.
     pub(super) fn settle(&mut self) {
         for ((run, agent), usage) in core::mem::take(&mut self.spent) {
             let mut events = self.transcript.events.iter_mut().rev();
@@ -350,7 +351,7 @@ impl Out {
         self.push(context, Body::Message(Message { role, channel, text: text.into(), digest: None }));
     }
 
-    /// A message whose content is a text or a list of blocks; nothing where there is none.
+    /// A message whose content is a text or a list of blocks; nothing if there is none.
     pub(super) fn said(&mut self, context: &Context, role: Role, field: &str, content: Option<&Value>) {
         match content {
             None | Some(Value::Null) => {}
@@ -373,9 +374,9 @@ impl Out {
         self.push(context, Body::Host(Host { kind, name: name.map(str::to_owned), detail: None }));
     }
 
-    /// A call; its arguments are JSON, or the text of it.
+    /// A call; its arguments are JSON, or JSON as text.
     pub(super) fn call(&mut self, context: &Context, tool: String, args: Option<&Value>, call_id: Option<String>) {
-        // Some providers leave ids empty, which name nothing.
+        // Some providers leave ids empty; those identify nothing.
         let call_id = call_id.filter(|id| !id.is_empty());
         if let Some(id) = &call_id {
             self.tools.called(id, &tool);
@@ -384,7 +385,7 @@ impl Out {
         self.push(context, Body::ToolCall(ToolCall { tool, args, raw_args, call_id, ..ToolCall::default() }));
     }
 
-    /// A result; its tool is that of its call where it names none.
+    /// A result; if it names no tool, that of its call is filled in.
     pub(super) fn result(&mut self, context: &Context, mut result: ToolResult) {
         result.call_id = result.call_id.filter(|id| !id.is_empty());
         if result.tool.as_deref().is_none_or(is_blank) {
@@ -393,13 +394,13 @@ impl Out {
         self.push(context, Body::ToolResult(result));
     }
 
-    /// A refusal of an output that was no call.
+    /// The rejection of an output that was no call.
     pub(super) fn not_executed(&mut self, context: &Context, output: impl Into<String>) {
         let output = output.into();
         self.result(context, ToolResult { outcome: Outcome::NotExecuted, output, ..ToolResult::default() });
     }
 
-    /// The assistant's turn: the one that goes on, or a new one.
+    /// The round of the assistant's turn: the current one, or else a new one.
     pub(super) fn round(&mut self) -> String {
         if !core::mem::replace(&mut self.in_round, true) {
             self.rounds += 1;
@@ -407,13 +408,13 @@ impl Out {
         self.rounds.to_string()
     }
 
-    /// Whatever the assistant does next is another turn.
+    /// Ends the turn: the assistant's next event begins a new one.
     pub(super) fn end_round(&mut self) {
         self.in_round = false;
     }
 }
 
-/// A model may call a tool without a name: it did so, and what came of it is told.
+/// Names a call without a tool `unknown`, so that it and its result are kept; drops a blank tool from a result.
 pub(super) fn name(body: &mut Body) {
     match body {
         Body::ToolCall(call) if is_blank(&call.tool) => call.tool = "unknown".into(),
@@ -422,7 +423,7 @@ pub(super) fn name(body: &mut Body) {
     }
 }
 
-/// Whether a model answered with it.
+/// Whether an event is part of a model's answer.
 pub(super) fn is_of_model(body: &Body) -> bool {
     match body {
         Body::ToolCall(_) => true,
@@ -431,7 +432,7 @@ pub(super) fn is_of_model(body: &Body) -> bool {
     }
 }
 
-/// Whether an element is a document with one of these lists, and no entry.
+/// Whether an element is a document with one of these lists rather than an entry.
 fn holds_list(element: Piece<'_>, keys: &[&str]) -> bool {
     if !element.is_object() || element.text.len() < 2 {
         return false;
@@ -441,7 +442,7 @@ fn holds_list(element: Piece<'_>, keys: &[&str]) -> bool {
         && members.iter().any(|(key, piece)| keys.contains(key) && piece.is_list())
 }
 
-/// `1767323045.678` as milliseconds, without floating point.
+/// Seconds with a fraction, such as `1767323045.678`, in milliseconds, without floating point.
 fn seconds_text(text: &str) -> Option<i64> {
     let (seconds, fraction) = text.split_once('.').unwrap_or((text, ""));
     let digits = fraction.bytes().take_while(u8::is_ascii_digit).chain(*b"000").take(3);
@@ -449,7 +450,7 @@ fn seconds_text(text: &str) -> Option<i64> {
     seconds.parse::<i64>().ok()?.checked_mul(1000)?.checked_add(thousandths)
 }
 
-/// The digest of an entry; marks of what a provider may cache move on with every request.
+/// The digest of an entry, without cache markers, which move on with every request.
 fn digest(piece: Piece<'_>) -> u64 {
     match piece.value() {
         Ok(mut value) => {
@@ -460,7 +461,7 @@ fn digest(piece: Piece<'_>) -> u64 {
     }
 }
 
-/// As deep as JSON is accepted.
+/// Recursion is bounded by the depth at which JSON is accepted.
 fn unmark(value: &mut Value) {
     match value {
         Value::Object(map) => {
@@ -472,16 +473,16 @@ fn unmark(value: &mut Value) {
     }
 }
 
-/// Keeps the conversations of a file apart.
+/// Tells the conversations of a file apart.
 #[derive(Default)]
 struct Conversations {
     count: u64,
-    /// Those that may go on, the oldest first.
+    /// Those that may continue, the oldest first.
     known: VecDeque<Conversation>,
 }
 
 struct Conversation {
-    /// Digests of the entries so far: logs of requests repeat all of them in each.
+    /// Digests of the entries so far: logs of requests repeat all of them each time.
     entries: Vec<u64>,
     run: Option<String>,
 }

@@ -1,7 +1,7 @@
-//! Takes JSON text apart without parsing it, so that one broken entry does not cost the whole document, every entry
-//! has its line, and of a long document one entry at a time is held as values.
+//! Splits JSON text without parsing it, so that a broken entry does not cost the whole document, every entry has a line
+//! number, and of a long document only one entry at a time is held as values.
 //!
-//! Nothing here decides what is valid: each piece is parsed by whoever reads it.
+//! Nothing is validated here: each piece is parsed by its reader.
 
 use crate::{
     json,
@@ -17,18 +17,18 @@ pub(super) struct Piece<'a> {
     pub(super) text: &'a str,
 }
 
-/// What is inside a list or an object.
+/// The contents of a list or an object.
 pub(super) struct Inside<'a> {
-    /// Where it begins.
+    /// Line it begins on.
     line: u32,
-    /// The pieces; those of an object with their keys, as they are written.
+    /// The pieces; those of an object with their keys, unescaped as written.
     pub(super) pieces: Vec<(&'a str, Piece<'a>)>,
-    /// Whether the closing bracket is there.
+    /// Whether the closing bracket is present.
     pub(super) closed: bool,
 }
 
 impl Inside<'_> {
-    /// Where the last piece begins.
+    /// Line of the last piece.
     pub(super) fn last_line(&self) -> u32 {
         self.pieces.last().map_or(self.line, |(_, last)| last.line)
     }
@@ -43,7 +43,7 @@ impl<'a> Piece<'a> {
         self.text.starts_with('{')
     }
 
-    /// Parses the piece; an error tells where in the whole text it is.
+    /// Parses the piece; errors carry the position in the whole text.
     pub(super) fn value(self) -> Result<Value, Error> {
         json::value(self.text).map_err(|mut error| {
             if let Some((what, place)) = error.message.rsplit_once(" at line ")
@@ -57,7 +57,7 @@ impl<'a> Piece<'a> {
         })
     }
 
-    /// Parses a piece that must hold an object.
+    /// Parses a piece that must be an object.
     pub(super) fn object(self) -> Result<Map<String, Value>, Error> {
         match self.value()? {
             Value::Object(map) => Ok(map),
@@ -87,7 +87,7 @@ impl<'a> Piece<'a> {
                     }
                     continue;
                 }
-                // A bracket of the other kind is one too many, and part of a broken piece.
+                // A closing bracket of the other kind is surplus, and part of a broken piece.
                 Some((at, byte)) if byte == b',' || byte == end => (at, Some(byte)),
                 Some(_) => continue,
                 None => (self.text.len(), None),
@@ -104,14 +104,14 @@ impl<'a> Piece<'a> {
     }
 }
 
-/// Cuts pieces out of a whole.
+/// Cuts a list or an object into pieces.
 struct Cut<'a> {
     whole: Piece<'a>,
     keyed: bool,
     key: &'a str,
     start: usize,
     line: u32,
-    /// Up to where line ends were counted.
+    /// Offset up to which line ends were counted.
     counted: usize,
 }
 
@@ -122,8 +122,8 @@ impl<'a> Cut<'a> {
         self.start = at + 1;
     }
 
-    /// Ends the piece at an offset. A list's element that cannot be whole ends before the next line that begins as its
-    /// own does; then the answer is where to go on.
+    /// Ends the piece at an offset. A broken element of a list ends before the next line that begins like it; then the
+    /// offset to continue from is returned.
     fn piece_ends(&mut self, at: usize, pieces: &mut Vec<(&'a str, Piece<'a>)>) -> Option<usize> {
         let raw = self.whole.text.get(self.start..at).unwrap_or_default();
         let text = raw.trim();
@@ -145,7 +145,7 @@ impl<'a> Cut<'a> {
         resume
     }
 
-    /// How much of a broken element of several lines is its own.
+    /// Length of a broken element that spans several lines; `None` if it is not broken.
     fn broken_off(&self, begins: usize, text: &str) -> Option<usize> {
         if !text.starts_with('{') || !text.contains('\n') {
             return None;
@@ -174,7 +174,7 @@ impl<'a> Cut<'a> {
     }
 }
 
-/// The documents of a text: lines, or whole documents of several lines, or both. Blank lines are left out.
+/// The documents of a text: single lines, documents of several lines, or a mixture. Blank lines are skipped.
 pub(super) struct Documents<'a> {
     whole: usize,
     rest: &'a str,
@@ -182,17 +182,17 @@ pub(super) struct Documents<'a> {
 }
 
 impl<'a> Documents<'a> {
-    /// Those of a text that begins on a line.
+    /// The documents of a text that begins on `line`.
     pub(super) const fn new(text: &'a str, line: u32) -> Self {
         Self { whole: text.len(), rest: text, line }
     }
 
-    /// Where the next one begins, or what stands before it: the offset, and the line.
+    /// Offset and line at which the rest begins.
     pub(super) const fn place(&self) -> (usize, u32) {
         (self.whole - self.rest.len(), self.line)
     }
 
-    /// Whether there is a next one.
+    /// Whether there is another document.
     pub(super) fn more(&self) -> bool {
         !self.rest.trim_start().is_empty()
     }
@@ -228,7 +228,7 @@ impl<'a> Iterator for Documents<'a> {
     }
 }
 
-/// Whether a document that begins with a line goes on in the next one; a line that was cut off does not.
+/// Whether a document that begins with this line continues on the next; a truncated line does not.
 fn goes_on(line: &str, after: &str) -> bool {
     if !line.starts_with(['{', '[']) {
         return false;
@@ -242,8 +242,8 @@ fn goes_on(line: &str, after: &str) -> bool {
         }
     }
     let Some(next) = after.lines().find(|line| !line.trim().is_empty()) else { return false };
-    // Behind a whole value there is a comma or a bracket; words of a log are neither. No text goes over a line, and after a comma in an
-    // object there is a key.
+    // After a complete value comes a comma or a bracket, unlike in the words of a log. No string spans lines, and after
+    // a comma in an object comes a key.
     let expects_more = line.ends_with(['{', '[', ',', ':']);
     let begins = next.trim_start();
     let fits = if expects_more {
@@ -259,11 +259,11 @@ fn line_ends(text: &str) -> u32 {
     u32::try_from(text.bytes().filter(|byte| *byte == b'\n').count()).unwrap_or(u32::MAX)
 }
 
-/// Goes through the brackets, commas and colons of JSON text; a text that is not closed ends with its line.
+/// Scans the brackets, commas and colons of JSON text; an unclosed string ends with its line.
 struct Scan<'a> {
     text: &'a str,
     at: usize,
-    /// Brackets open, after the byte that was told last.
+    /// Open brackets after the last byte returned.
     depth: usize,
 }
 
@@ -282,7 +282,7 @@ impl Scan<'_> {
                 b'}' | b']' => {
                     let outside = self.depth == 0;
                     self.depth = self.depth.saturating_sub(1);
-                    // The bracket that closes a piece is part of it.
+                    // The bracket that closes a piece belongs to it.
                     if outside || self.depth == 0 {
                         return Some((at, if outside { byte } else { b'x' }));
                     }
@@ -306,7 +306,7 @@ impl Scan<'_> {
                 _ => self.at += 1,
             }
         }
-        // Past the end: the text is not closed.
+        // Past the end: the string is not closed.
         self.at = bytes.len() + 1;
     }
 
@@ -314,7 +314,7 @@ impl Scan<'_> {
         self.at > self.text.len()
     }
 
-    /// Where the value ends that begins here; none where it does not end.
+    /// Offset at which the value that begins here ends; `None` if it does not end.
     fn value_ends(mut self) -> Option<usize> {
         while self.next().is_some() {
             if self.depth == 0 {

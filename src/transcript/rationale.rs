@@ -1,8 +1,8 @@
-//! Arguments that say why a call is made and that no tool acts on: some hosts ask the model for such a text with every
-//! call. It is in other words each time, so that equal calls would look different.
+//! Arguments that only say why a call is made and that no tool uses: some hosts ask the model for one with every call.
+//! Its wording differs each time, so equal calls would look different.
 //!
-//! The well-known names are not compared anyway (`text::canonical`). Others are known by their role: a key that every
-//! call of the run carries, holding prose, beside arguments that name what is acted on.
+//! Well-known names are excluded from comparison anyway (`text::canonical`). Others are recognised by their role: a key
+//! that every call of the run has, with prose as its value, beside arguments that say what is acted on.
 
 use super::Transcript;
 use crate::model::Body;
@@ -13,12 +13,12 @@ use alloc::{
 };
 use serde_json::{Map, Value};
 
-/// Calls of a run from which a key of all of them is no chance.
+/// Calls of a run from which a key common to all is no coincidence.
 const CALLS: usize = 4;
-/// Words of prose.
+/// Words that make a text prose.
 const WORDS: usize = 3;
 
-/// What tools act on, as words of a key's name, although it may be prose and in every call.
+/// Words in a key that name what tools act on, even if the value is prose and every call has the key.
 const ACTED_ON: [&str; 61] = [
     "address",
     "answer",
@@ -86,10 +86,10 @@ const ACTED_ON: [&str; 61] = [
 /// A call's tool and arguments.
 type Given<'a> = (&'a str, &'a Map<String, Value>);
 
-/// What was found in each run.
+/// The keys found, by run.
 pub(super) type Found = BTreeMap<Option<String>, Vec<String>>;
 
-/// Leaves out of every run's calls what only says why; what was found before goes on to hold.
+/// Removes such arguments from the calls of every run; keys found in earlier windows still apply.
 pub(super) fn leave_out(transcript: &mut Transcript, found: &mut Found) {
     let mut runs: BTreeMap<Option<String>, Vec<Given<'_>>> = BTreeMap::new();
     for traced in &transcript.events {
@@ -129,7 +129,7 @@ fn rationales(calls: &[Given<'_>]) -> Vec<String> {
             && calls.iter().all(|(_, args)| args.get(*key).is_some_and(Value::is_string))
             && calls.iter().filter(|(_, args)| args.get(*key).and_then(Value::as_str).is_some_and(is_prose)).count() * 4
                 >= calls.len() * 3
-            // In the calls of one tool every argument is in each: it has to be plain what else is acted on.
+            // Within one tool every call has every argument, so another argument must clearly be what is acted on.
             && if tools.len() > 1 {
                 calls.iter().filter(|(_, args)| args.len() > 1).count() * 2 > calls.len()
             } else {
@@ -151,7 +151,8 @@ fn acted_on(key: &str) -> bool {
     lower.split(|c: char| !c.is_alphanumeric()).any(|word| ACTED_ON.binary_search(&word).is_ok())
 }
 
-/// Words of a sentence, and not a path, a pattern or a number; scripts without blanks by their length.
+/// Whether a text is words of a sentence rather than a path, a pattern or a number; scripts without spaces are judged
+/// by length.
 fn is_prose(text: &str) -> bool {
     let words = text.split_whitespace().filter(|word| word.chars().any(char::is_alphabetic));
     let wide = text.chars().filter(|c| u32::from(*c) >= 0x2e80).count();
@@ -177,13 +178,13 @@ mod tests {
         };
         assert_eq!(with("purpose_of_step", ["read", "bash", "read", "bash"], "where"), ["purpose_of_step"]);
         assert_eq!(with("beweggrund", ["bash", "bash", "bash", "bash"], "command"), ["beweggrund"]);
-        // Of one tool it is not plain what else is acted on.
+        // With one tool it is unclear what else is acted on.
         assert!(with("wish", ["ask", "ask", "ask", "ask"], "limit").is_empty());
-        // What a tool acts on, however prose it is.
+        // What a tool acts on, however much like prose.
         for key in ["query", "searchQuery", "prompt", "task_description_text", "objective"] {
             assert!(with(key, ["web", "docs", "web", "docs"], "limit").is_empty(), "{key}");
         }
-        // Not in every call, and no prose.
+        // Not in every call, and not prose.
         let mut calls = [0, 1, 2, 3].map(|n| (["a", "b"][n % 2], json!({ "where": "x", "intent": why[n] })));
         calls[2].1.as_object_mut().unwrap().remove("intent");
         assert!(keys(&calls).is_empty());

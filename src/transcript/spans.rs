@@ -1,5 +1,5 @@
-//! Spans and messages as tracing tools keep them, in the shape of a plain GenAI span: observations of Langfuse, runs of
-//! LangSmith, exports of Phoenix; and messages of whatever API a model was called with.
+//! Spans and messages of tracing tools, converted to plain GenAI spans: Langfuse observations, LangSmith runs, Phoenix
+//! exports; and messages of any model API.
 
 use super::content::{at, content_text, flag, id, list, present, text, text_at};
 use super::usage::{Usage, micros};
@@ -12,7 +12,7 @@ use alloc::{
 };
 use serde_json::{Map, Value, json};
 
-/// As deep as messages are wrapped in messages.
+/// Depth to which messages may be nested in messages.
 const DEPTH: u32 = 8;
 
 /// Whether a record is a span of one of these tools.
@@ -20,7 +20,7 @@ pub(super) fn is_one(map: &Map<String, Value>) -> bool {
     is_run(map) || is_observation(map)
 }
 
-/// A run of LangSmith.
+/// Whether a record is a LangSmith run.
 pub(super) fn is_run(map: &Map<String, Value>) -> bool {
     text(map, "run_type").is_some()
         && ["trace_id", "dotted_order", "parent_run_id", "start_time", "child_runs", "inputs"]
@@ -28,7 +28,7 @@ pub(super) fn is_run(map: &Map<String, Value>) -> bool {
             .any(|key| map.contains_key(*key))
 }
 
-/// An observation of Langfuse.
+/// Whether a record is a Langfuse observation.
 fn is_observation(map: &Map<String, Value>) -> bool {
     const TYPES: [&str; 10] =
         ["SPAN", "GENERATION", "EVENT", "TOOL", "AGENT", "CHAIN", "RETRIEVER", "EVALUATOR", "GUARDRAIL", "EMBEDDING"];
@@ -39,7 +39,7 @@ fn is_observation(map: &Map<String, Value>) -> bool {
             .any(|key| map.contains_key(*key))
 }
 
-/// A record as a plain span, where it is one of another tool's.
+/// A record as a plain span, if it is an observation.
 pub(super) fn plain(map: &Map<String, Value>) -> Option<Map<String, Value>> {
     is_observation(map).then(|| observation(map))
 }
@@ -68,7 +68,7 @@ fn observation(map: &Map<String, Value>) -> Map<String, Value> {
         Some("AGENT") => {
             attributes.entry("gen_ai.operation.name").or_insert_with(|| "invoke_agent".into());
         }
-        // Older exports tell only in their attributes what a span is, or by what it gave.
+        // Older exports show what a span is only in its attributes, or by its output.
         _ if super::otel::is_tool(name, &attributes) || is_of_tool(&output) => {
             failed |= tool(&mut attributes, name, input, output);
         }
@@ -90,13 +90,13 @@ fn observation(map: &Map<String, Value>) -> Map<String, Value> {
     span
 }
 
-/// The id of a run, or of the run that a patch is about: its place in the trace ends with it.
+/// The id of a run, or of the run that a patch is for, which is the last part of its `dotted_order`.
 pub(super) fn run_id(map: &Map<String, Value>) -> Option<String> {
     let placed = || Some(text(map, "dotted_order")?.rsplit('.').next()?.rsplit_once('Z')?.1.to_owned());
     id(map.get("id")).or_else(placed).or_else(|| id(map.get("trace_id")).filter(|_| map.contains_key("outputs")))
 }
 
-/// A moment as runs tell it: a date and time, or a number of milliseconds.
+/// A time of a run: a date-time, or a number of milliseconds, which is converted to nanoseconds.
 fn moment(stamp: Option<Value>) -> Option<Value> {
     stamp.map(|stamp| match stamp.as_i64().and_then(|millis| millis.checked_mul(1_000_000)) {
         Some(nanos) => nanos.into(),
@@ -149,7 +149,7 @@ pub(super) fn run(map: &Map<String, Value>) -> Map<String, Value> {
     span
 }
 
-/// Counts that stand in a record itself.
+/// Token counts at the top level of a record.
 fn flat_usage(map: &Map<String, Value>) -> Option<Value> {
     const COUNTS: [&str; 6] =
         ["prompt_tokens", "completion_tokens", "total_tokens", "promptTokens", "completionTokens", "totalTokens"];
@@ -157,7 +157,7 @@ fn flat_usage(map: &Map<String, Value>) -> Option<Value> {
     Some(Value::Object(counts.collect()))
 }
 
-/// What the messages say that a model gave.
+/// Usage from the messages that a model generated.
 fn generated(outputs: &Value) -> Usage {
     let mut sum = Usage::default();
     let lists = outputs.get("generations").and_then(Value::as_array);
@@ -172,7 +172,7 @@ fn generated(outputs: &Value) -> Usage {
     sum
 }
 
-/// Notes what an answer took as the conventions do.
+/// Records the usage of an answer under the names of the conventions.
 fn spent(attributes: &mut Map<String, Value>, usage: Usage, cost: Option<&Value>) {
     if let Some(tokens) = usage.tokens {
         attributes.insert("gen_ai.usage.total_tokens".to_owned(), tokens.into());
@@ -194,7 +194,7 @@ fn plain_span(
     fields.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
 }
 
-/// Notes a call of a tool, and tells whether the message that it gave, if it did, says that it failed.
+/// Records a tool call; whether its output is a tool message that says it failed.
 fn tool(attributes: &mut Map<String, Value>, name: &str, input: Value, output: Value) -> bool {
     attributes.insert("gen_ai.operation.name".to_owned(), "execute_tool".into());
     attributes.entry("gen_ai.tool.name").or_insert_with(|| name.into());
@@ -216,7 +216,7 @@ fn tool(attributes: &mut Map<String, Value>, name: &str, input: Value, output: V
     failed
 }
 
-/// Whether a value is the message of a tool: what gave it is one.
+/// Whether a value is a tool message, so that its span is a tool's.
 fn is_of_tool(value: &Value) -> bool {
     value.as_object().is_some_and(|map| {
         let (kind, message) = fields(map);
@@ -236,7 +236,7 @@ fn model(attributes: &mut Map<String, Value>, input: Value, output: Value) {
     }
 }
 
-/// JSON that was written as text, once or twice.
+/// Unpacks JSON that was encoded as text, once or twice.
 fn unpacked(value: Option<&Value>) -> Value {
     let mut value = value.cloned().unwrap_or_default();
     for _ in 0..2 {
@@ -248,7 +248,7 @@ fn unpacked(value: Option<&Value>) -> Value {
     value
 }
 
-/// What is under the only key of an object, where it has one of these names.
+/// The value of an object's only key, if it has one of these names; otherwise the value itself.
 fn alone(value: Value, names: &[&str]) -> Value {
     match &value {
         Value::Object(map) if map.len() == 1 => {
@@ -258,7 +258,7 @@ fn alone(value: Value, names: &[&str]) -> Value {
     }
 }
 
-/// The messages that a model was given or gave: in a list, or in what APIs wrap them in.
+/// The messages that a model was given or produced: in a list, or in the wrappers of APIs.
 pub(super) fn conversation(value: &Value, role: &str, depth: u32) -> Vec<Value> {
     const WRAPPERS: [&str; 9] =
         ["messages", "input", "output", "choices", "generations", "message", "candidates", "content", "prompt"];
@@ -270,7 +270,7 @@ pub(super) fn conversation(value: &Value, role: &str, depth: u32) -> Vec<Value> 
             alloc::vec![json!({ "role": role, "parts": [{ "type": "text", "content": said }] })]
         }
         Value::Array(items) => {
-            // Parts of one message, and not messages.
+            // Parts of one message rather than messages.
             if !items.is_empty() && items.iter().all(is_part) {
                 return message(&json!({ "role": role, "content": items }), role).into_iter().collect();
             }
@@ -315,7 +315,7 @@ fn is_part(value: &Value) -> bool {
     !role && (call || part)
 }
 
-/// A message in the shape of the conventions, from that of any API; none for what is no message.
+/// A message of any API in the shape of the conventions; `None` if it is not a message.
 pub(super) fn message(value: &Value, role: &str) -> Option<Value> {
     let (kind, fields) = fields(value.as_object()?);
     let kind = kind.unwrap_or(role);
@@ -325,12 +325,12 @@ pub(super) fn message(value: &Value, role: &str) -> Option<Value> {
         "system" | "developer" => "system",
         "tool" | "function" => "tool",
         "ai" | "assistant" | "model" | "agent" => "assistant",
-        // Messages of LangChain that name the tool where others have the role.
+        // LangChain messages that name the tool in place of the role.
         _ if fields.contains_key("additional_kwargs") && text(fields, "role").is_some() => "tool",
         _ => return None,
     };
     let own = fields.get("parts").or_else(|| fields.get("content"));
-    // Some write the tools that a model may call among its messages.
+    // Some list the available tools among the messages.
     if role == "tool" && own.is_some_and(|own| text_at(own, &["type"]) == Some("function")) {
         return None;
     }
@@ -389,7 +389,7 @@ fn fields(map: &Map<String, Value>) -> (Option<&str>, &Map<String, Value>) {
     (text(map, "role").or_else(|| text(map, "type").filter(|kind| *kind != "message")), map)
 }
 
-/// A part of a message.
+/// A part of a message, in the shape of the conventions.
 fn part(block: &Value) -> Option<Value> {
     if let Some(said) = block.as_str() {
         return Some(json!({ "type": "text", "content": said }));
@@ -433,7 +433,7 @@ fn part(block: &Value) -> Option<Value> {
     }
 }
 
-/// A call of a model, in any of its shapes.
+/// A tool call of any API, in the shape of the conventions.
 fn call(value: &Value) -> Option<Value> {
     let value = value.get("tool_call").unwrap_or(value);
     let function = value.get("function").unwrap_or(value);
@@ -443,8 +443,8 @@ fn call(value: &Value) -> Option<Value> {
     Some(json!({ "type": "tool_call", "id": id, "name": name, "arguments": args }))
 }
 
-/// Attributes under a prefix with numbers in their names, such as `llm.input_messages.0.message.role`, as a list; or
-/// the list that stands at that path.
+/// Attributes under a prefix with numbered names, such as `llm.input_messages.0.message.role`, as a list; or the list
+/// at that path.
 pub(super) fn listed(attributes: &Map<String, Value>, prefix: &str) -> Vec<Value> {
     let path: Vec<&str> = prefix.split('.').collect();
     if let Some((first, rest)) = path.split_first()
@@ -464,7 +464,7 @@ pub(super) fn listed(attributes: &Map<String, Value>, prefix: &str) -> Vec<Value
     }
 }
 
-/// Values by the parts of their names.
+/// Values by the components of their names.
 #[derive(Default)]
 struct Tree {
     value: Option<Value>,

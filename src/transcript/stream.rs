@@ -1,4 +1,4 @@
-//! Reads a session piece by piece, so that a log that is larger than the memory can be read.
+//! Reads a session incrementally, so that a log larger than memory can be read.
 
 use super::out::Out;
 use super::pieces::{Documents, Piece};
@@ -10,45 +10,46 @@ use crate::model::TraceEvent;
 use alloc::{boxed::Box, string::String, vec::Vec};
 use serde::Serialize;
 
-/// Events that are looked at together for what no single entry can tell.
+/// Events looked at together for what no single entry shows.
 const WINDOW: usize = 4096;
-/// Bytes of documents that are, and how many events at least: a window of large outputs is no larger than need be.
+/// Bytes of documents after which a window ends early, if it has at least so many events; keeps windows of large
+/// outputs small.
 const HEAVY: usize = 2 << 20;
 const FEWEST: usize = 512;
 
-/// Bytes of the beginning that are kept until a format is told.
+/// Bytes of the beginning that are buffered until the format is detected.
 const BEGINNING: usize = 4 << 20;
 
 /// What was read since the last part.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Part {
-    /// The format, once it is known; with the last part it always is.
+    /// The format, once known; the last part always has it.
     pub format: Option<Format>,
-    /// What happened, in order.
+    /// The events, in order.
     pub events: Vec<TraceEvent>,
-    /// The line each event came from, from 1.
+    /// For each event, the line it came from, from 1.
     pub lines: Vec<u32>,
     /// The lines that could not be read.
     pub errors: Vec<LineError>,
 }
 
-/// Reads a session as it comes. However its text is cut, the parts together are what [`read`](super::read) says of the
-/// whole; spans of OpenTelemetry come with the last part, since they are put in the order of time.
+/// Reads a session as it arrives. However the text is split, the parts add up to what [`read`](super::read) returns for
+/// the whole. OpenTelemetry spans come with the last part, since they have to be ordered by time.
 pub struct Reader {
-    /// What was not read yet: the last document, which may go on.
+    /// Text not read yet: the last document, which may be incomplete.
     rest: String,
     /// The line it begins on.
     line: u32,
-    /// How long it has to be before it is worth looking at again.
+    /// Length of `rest` in bytes from which it is worth parsing again.
     enough: usize,
     begun: bool,
     format: Option<Format>,
     reads: Option<Box<dyn Reads>>,
     out: Out,
     finish: finish::Finish,
-    /// Bytes of the documents read since the last window.
+    /// Bytes of documents read since the last window.
     held: usize,
-    /// What is read and put in order.
+    /// Events read and put in order, with their lines.
     ready: Vec<(TraceEvent, u32)>,
 }
 
@@ -59,7 +60,7 @@ impl core::fmt::Debug for Reader {
 }
 
 impl Reader {
-    /// A reader of a format; without one the first entries that tell decide.
+    /// A reader for a format; with `None`, it is detected from the first distinctive entries.
     #[must_use]
     pub fn new(format: Option<Format>) -> Self {
         let transcript = Transcript {
@@ -82,23 +83,23 @@ impl Reader {
         }
     }
 
-    /// Takes the next piece of the text, cut anywhere, and tells what can be read by now.
+    /// Takes the next piece of the text, split anywhere, and returns what can be read so far.
     pub fn feed(&mut self, text: &str) -> Part {
         let text = self.unmarked(text);
         self.rest.push_str(text);
         if self.rest.len() >= self.enough {
             let rest = core::mem::take(&mut self.rest);
-            // A line that may go on is left alone.
+            // A line that may be incomplete is left for later.
             let whole = rest.rfind('\n').map_or(0, |at| at + 1);
             let read = self.documents(rest.get(..whole).unwrap_or_default(), false);
             self.rest.push_str(rest.get(read..).unwrap_or_default());
-            // Twice as much as was not enough: a long document is not looked through for every piece of it.
+            // Wait for twice as much, so that a long document is not scanned again for every piece.
             self.enough = self.rest.len().saturating_mul(2);
         }
         self.part()
     }
 
-    /// Tells what is left when the text has ended.
+    /// Returns what is left at the end of the text.
     pub fn finish(&mut self) -> Part {
         let rest = core::mem::take(&mut self.rest);
         self.documents(&rest, true);
@@ -116,7 +117,7 @@ impl Reader {
         transcript
     }
 
-    /// The beginning without its byte order mark.
+    /// The text without a byte order mark at the very beginning.
     fn unmarked<'a>(&mut self, text: &'a str) -> &'a str {
         if text.is_empty() || core::mem::replace(&mut self.begun, true) {
             return text;
@@ -124,7 +125,8 @@ impl Reader {
         text.strip_prefix('\u{feff}').unwrap_or(text)
     }
 
-    /// Reads the documents of a text, and tells up to where. The last one is left where more may come.
+    /// Reads the documents of a text and returns the offset up to which it was read. Unless this is the `last` text,
+    /// the last document is left, as more of it may follow.
     fn documents(&mut self, text: &str, last: bool) -> usize {
         let mut documents = Documents::new(text, self.line);
         let mut ready = Vec::new();
@@ -135,7 +137,7 @@ impl Reader {
                 break before;
             }
             ready.push(piece);
-            // Pieces are read as they come once it is known how.
+            // Once the format is known, pieces are read as they come.
             if self.reads.is_some() || self.begin(&ready, documents.more(), documents.place().0, last) {
                 for piece in ready.drain(..) {
                     self.read(piece);
@@ -156,7 +158,7 @@ impl Reader {
         0
     }
 
-    /// Whether enough is known of the beginning to tell what it is; then it is told.
+    /// Starts reading if enough is known of the beginning to detect the format; whether it did.
     fn begin(&mut self, ready: &[Piece<'_>], more: bool, read: usize, last: bool) -> bool {
         let known = self.format.is_some() || ready.len() >= detect::LOOKED_AT || read >= BEGINNING;
         if !known || (last && !more) {
@@ -212,13 +214,13 @@ impl Reader {
         self.put_in_order(true);
     }
 
-    /// Puts in order what was read since the last time. Where that is done does not depend on how the text was cut.
+    /// Puts the events read since the last time in order. Where windows end does not depend on how the text was split.
     fn put_in_order(&mut self, last: bool) {
         let transcript = &mut self.out.transcript;
         let mut kept = (Vec::new(), Vec::new());
         if self.format != Some(Format::Trace) {
             if !last {
-                // What waits for its other half stays, so that no pair is parted.
+                // Events that wait for their counterpart stay, so that no pair is separated.
                 let whole = self.finish.whole(transcript);
                 kept = (transcript.events.split_off(whole), transcript.lines.split_off(whole));
             }

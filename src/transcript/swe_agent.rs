@@ -1,8 +1,8 @@
-//! Trajectories of SWE-agent (`.traj`) and of mini-swe-agent.
+//! Trajectories of SWE-agent (`.traj`) and mini-swe-agent.
 //!
-//! A trajectory is a list of steps with `action` and `observation`; where there is only a `history` of messages, that is
-//! read. mini-swe-agent writes only messages: the action is the one shell block of an assistant message, or stands
-//! beside it, and the answer is the next message.
+//! A trajectory is a list of steps with `action` and `observation`; if there is only a `history` of messages, that is
+//! read. mini-swe-agent writes only messages: the action is the single shell block of an assistant message, or a field
+//! beside it, and the observation is the next message.
 
 use super::Reads;
 use super::content::{self, code, content_text, flag, list, number_after, string, text, text_at, told};
@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 
 impl Reads for Reader {
     fn document(&mut self, out: &mut Out, document: Piece<'_>) {
-        // A bare list of messages says by its answers whose it is.
+        // A bare list of messages is mini-swe-agent's if its answers look like it.
         self.mini |= document.text.contains("<returncode>");
         out.walk(document, Lists::First(&["trajectory", "history", "messages"]), |out, part| match part {
             Part::Head(map) => {
@@ -38,28 +38,28 @@ impl Reads for Reader {
 /// Reads steps, or a list of messages.
 #[derive(Default)]
 pub(super) struct Reader {
-    /// Calls of the last assistant message that have no answer yet: id and tool.
+    /// Unanswered calls of the last assistant message, with id and tool.
     calls: VecDeque<(Option<String>, Option<String>)>,
     /// Whether the last message was the assistant's.
     spoke: bool,
     mini: bool,
-    /// The file that the editor's window shows.
+    /// The file shown in the editor's window.
     open: Option<String>,
-    /// What the command before opens, where it works.
+    /// The file that the previous command opens, if it succeeds.
     opening: Option<String>,
-    /// What the whole run took, and what was told of its messages.
+    /// Usage of the whole run, and what was reported with its messages.
     in_all: Usage,
     told: Usage,
 }
 
 impl Reader {
-    /// A step: what was thought, done and seen.
+    /// A step: thought, action and observation.
     fn step(&mut self, out: &mut Out, map: &Map<String, Value>) {
         let context = out.context();
         out.end_round();
         let called = out.in_round(&context);
         let acts = text(map, "action").is_none_or(|action| !action.trim().is_empty());
-        // The whole answer is what was said only where nothing was called: otherwise it is the call once more.
+        // The whole response is a message only if nothing was called; otherwise it repeats the call.
         let said = |key| text(map, key).filter(|text| !text.trim().is_empty());
         if let Some(thought) = said("thought").or_else(|| said("response").filter(|_| !acts)) {
             out.message(&called, Role::Assistant, None, thought.trim());
@@ -83,7 +83,7 @@ impl Reader {
         }
     }
 
-    /// The call of a command, and the name of its tool.
+    /// Writes the call of a command; returns the name of its tool.
     fn command(&mut self, out: &mut Out, context: &Context, action: &str, call_id: Option<String>) -> String {
         let action = action.trim();
         let own = (!self.mini).then(|| swe_command::command(action, self.open.as_deref())).flatten();
@@ -101,7 +101,7 @@ impl Reader {
         tool.to_owned()
     }
 
-    /// The result of a command.
+    /// Writes the result of a command.
     fn answered(&mut self, out: &mut Out, context: &Context, result: ToolResult, observed: String) {
         let starts = |with: &[&str]| with.iter().any(|start| observed.trim_start().starts_with(start));
         let shell = matches!(result.tool.as_deref(), None | Some("bash"));
@@ -125,10 +125,10 @@ impl Reader {
     }
 }
 
-/// Of a list of messages.
+/// Reading a list of messages.
 impl Reader {
     fn message(&mut self, out: &mut Out, map: &Map<String, Value>) {
-        // The demonstration is not the agent's run.
+        // The demonstration is not part of the agent's run.
         if flag(map, "is_demo") || text(map, "message_type") == Some("demonstration") {
             return;
         }
@@ -163,7 +163,7 @@ impl Reader {
         out.spends(&context, usage);
         let content = map.get("content").and_then(content_text).unwrap_or_default();
         let block = self.mini.then(|| shell_block(&content)).flatten();
-        // What is called is no part of what is said.
+        // The call is not part of the message.
         let said = match (text(map, "thought"), block) {
             (Some(thought), _) => thought.to_owned(),
             (None, Some(block)) => content.replacen(block.whole, "", 1),
@@ -211,22 +211,22 @@ impl Reader {
                 let result = ToolResult { call_id, tool, exit_code, ..ToolResult::default() };
                 self.answered(out, context, result, raw.map_or(content, str::to_owned));
             }
-            // An answer to a message without an action says what was wrong with it.
+            // The answer to a message without an action says what was wrong with it.
             None if observed || (self.spoke && self.mini) => out.not_executed(context, content),
             None => out.message(context, Role::User, None, content),
         }
     }
 }
 
-/// What an assistant calls within its message.
+/// The call in an assistant's message.
 #[derive(Clone, Copy)]
 struct Block<'a> {
-    /// With its fences.
+    /// Including its fences.
     whole: &'a str,
     action: &'a str,
 }
 
-/// The shell block of a message; none where there are several, which are not run.
+/// The shell block of a message; `None` if there are several, which are not run.
 fn shell_block(content: &str) -> Option<Block<'_>> {
     const OPENINGS: [&str; 3] = ["```bash\n", "```mswea_bash_command\n", "```sh\n"];
     let mut found = OPENINGS.iter().flat_map(|open| content.match_indices(open));

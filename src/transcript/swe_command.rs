@@ -1,5 +1,5 @@
-//! The commands that SWE-agent brings to the shell. Each is a tool: its line is taken apart into the arguments it is
-//! declared with, so that an edit is an edit and its file a target.
+//! The shell commands that SWE-agent provides. Each is treated as a tool: its line is parsed into the declared
+//! arguments, so that an edit counts as an edit with its file as the target.
 
 use alloc::{
     borrow::ToOwned,
@@ -8,7 +8,7 @@ use alloc::{
 };
 use serde_json::{Map, Value, json};
 
-/// Commands and what they are given, in the order of the line. A name in capitals takes whatever is left.
+/// Commands and their arguments in positional order. A name in capitals takes the rest of the line.
 const COMMANDS: [(&str, &[&str]); 37] = [
     ("click_mouse", &["x", "y", "button"]),
     ("close_site", &[]),
@@ -49,7 +49,7 @@ const COMMANDS: [(&str, &[&str]); 37] = [
     ("wait_time", &["time"]),
 ];
 
-/// Commands upon the file that is open.
+/// Commands that act on the open file.
 const OF_OPEN_FILE: [&str; 7] = ["edit", "goto", "insert", "scroll_down", "scroll_up", "search_file", "set_cursors"];
 
 /// A command as a call.
@@ -58,7 +58,7 @@ pub(super) struct Command {
     pub(super) args: Map<String, Value>,
 }
 
-/// The command of a line; none where it is the shell's own business. `open` is the file that the window shows.
+/// The command on a line; `None` if it is not one of these alone. `open` is the file shown in the window.
 pub(super) fn command(line: &str, open: Option<&str>) -> Option<Command> {
     let line = line.trim();
     let word = line.split_whitespace().next()?;
@@ -74,7 +74,7 @@ pub(super) fn command(line: &str, open: Option<&str>) -> Option<Command> {
     Some(Command { tool, args })
 }
 
-/// Whether a command's answer says that it was not carried out.
+/// Whether a command's output says that it was not carried out.
 pub(super) fn was_refused(observed: &str) -> bool {
     const STARTS: [&str; 23] = [
         "Did not find",
@@ -111,7 +111,7 @@ pub(super) fn was_refused(observed: &str) -> bool {
         || first.contains(": error: ")
 }
 
-/// `edit 12:15`, and below it the new lines up to `end_of_edit`.
+/// Parses `edit 12:15`, followed by the new lines up to `end_of_edit`.
 fn edit_of_lines(tool: &str, rest: &str) -> Option<Map<String, Value>> {
     if tool != "edit" {
         return None;
@@ -125,7 +125,7 @@ fn edit_of_lines(tool: &str, rest: &str) -> Option<Map<String, Value>> {
     json!({ "start_line": start, "end_line": end, "replacement_text": text }).as_object().cloned()
 }
 
-/// Words by their place, and `--options` by their name; none where the shell has more to do than this command.
+/// Positional words and `--options` by name; `None` if the shell has more to do than this command.
 fn named(names: &[&str], rest: &str) -> Option<Map<String, Value>> {
     let mut args = Map::new();
     if let [name] = names
@@ -161,7 +161,7 @@ fn named(names: &[&str], rest: &str) -> Option<Map<String, Value>> {
             Some(name) => {
                 args.insert((*name).to_owned(), word.value());
             }
-            // What has no place is kept all the same.
+            // Surplus words are kept all the same.
             None => match args.entry("more").or_insert_with(|| Value::Array(Vec::new())) {
                 Value::Array(more) => more.push(word.value()),
                 _ => return None,
@@ -177,7 +177,7 @@ struct Word {
 }
 
 impl Word {
-    /// A number, where it is one and nothing else.
+    /// The word as a number if it is unquoted and nothing else, otherwise as text.
     fn value(self) -> Value {
         match self.text.parse::<i64>() {
             Ok(number) if !self.quoted && number.to_string() == self.text => number.into(),
@@ -193,7 +193,7 @@ fn unquoted(text: &str) -> String {
     }
 }
 
-/// The words of a line as a shell reads them; none where a quote is not closed.
+/// The words of a line as a shell splits them; `None` if a quote is not closed.
 fn words(line: &str) -> Option<Vec<Word>> {
     let mut words = Vec::new();
     let mut word: Option<Word> = None;

@@ -6,12 +6,12 @@ fn claude(lines: &[&str]) -> Transcript {
     read(&lines.join("\n"), Some(Format::ClaudeCode))
 }
 
-/// Whether it says that the whole file told nothing.
+/// Whether the error says that the whole file contains no events.
 fn says_nothing(found: &LineError) -> bool {
     found.error.message.contains("tells of a message") || found.error.message.contains("of no known kind")
 }
 
-/// The events of Claude Code lines as JSON, and no errors.
+/// The events of Claude Code lines as JSON; asserts that there are no errors.
 #[track_caller]
 fn events(lines: &[&str]) -> Vec<String> {
     let transcript = claude(lines);
@@ -56,7 +56,7 @@ fn a_turn_with_a_call_and_its_result() {
         ]
     );
     assert_eq!(claude(&lines).lines, [1, 2, 3, 4, 5]);
-    // What is read is what the door accepts.
+    // Whatever is read is a valid trace event.
     for event in events(&lines) {
         assert!(crate::json::trace_event(&event).is_ok(), "{event}");
     }
@@ -99,7 +99,7 @@ fn outcomes() {
         ("<tool_use_error>Error: No such tool available: Raed</tool_use_error>", true, "null", ("unknown-tool", None)),
         ("Exit code 143\nCommand timed out after 2m 0s", true, "null", ("timeout", Some(143))),
         ("Command timed out after 2m 0.0s", true, "null", ("timeout", None)),
-        // Texts about a refusal are no refusal.
+        // Texts about a refusal are not refusals.
         ("grep: The user doesn't want to proceed with this tool use", true, "null", ("error", None)),
         ("The user doesn't want to proceed with this tool use", false, "null", ("ok", None)),
         ("Command timed out after 2m 0s", false, "null", ("ok", None)),
@@ -292,7 +292,7 @@ fn broken_lines_are_numbered_and_the_rest_goes_on() {
     assert!(transcript.errors.iter().all(|found| !found.error.message.contains("line 1")), "{:?}", transcript.errors);
 }
 
-/// A line that lacks its last bracket, whatever the harness or the shell wrote behind it.
+/// A line without its last bracket, whatever the harness or the shell wrote after it.
 #[test]
 fn what_stands_behind_a_cut_line_goes_on() {
     let user = |text: &str| format!(r#"{{"type":"message","role":"user","text":"{text}"}}"#);
@@ -308,7 +308,7 @@ fn what_stands_behind_a_cut_line_goes_on() {
             assert!(transcript.errors.len() > usize::from(!words.is_empty()), "{text}: {:?}", transcript.errors);
         }
     }
-    // What is written over several lines is one document, however it is laid out.
+    // A value on several lines is one document, whatever its layout.
     for whole in [
         "{\n\"type\":\"message\"\n,\n\"role\":\n\"user\",\"text\":\"x\"\n}",
         "{\"type\":\"message\",\"role\":\"user\"\n,\"text\":\"x\"}",
@@ -362,12 +362,12 @@ fn wrong_types_are_named() {
     }
     let kept = claude(&[rows[14].0]);
     assert_eq!(kept.events.len(), 1, "a message without a usable time is still a message");
-    // Wrong types of fields that only add to an event leave them out.
+    // Optional fields of the wrong type are left out of the event.
     let odd = r#"{"type":"assistant","uuid":1,"sessionId":{},"isSidechain":"yes","agentId":3,"timestamp":null,"message":{"id":7,"model":[],"content":[{"type":"tool_use","id":null,"name":"x","input":[1]}]}}"#;
     assert_eq!(events(&[odd]), [r#"{"type":"tool-call","tool":"x","args":[1]}"#]);
 }
 
-/// Every value at every place of a line: never a panic, and whatever is read the door accepts.
+/// Every value at every place of a line: never a panic, and whatever is read is a valid trace event.
 #[test]
 fn any_value_anywhere() {
     let template = r#"{"type":@,"uuid":@,"sessionId":@,"session_id":@,"parent_tool_use_id":@,"timestamp":@,"isMeta":@,"isSidechain":@,"agentId":@,"isCompactSummary":@,"isApiErrorMessage":@,"origin":@,"subtype":@,"retryAttempt":@,"compactMetadata":@,"toolUseResult":@,"message":{"id":@,"model":@,"content":[{"type":@,"text":@,"thinking":@,"id":@,"name":@,"input":@,"tool_use_id":@,"content":@,"is_error":@,"source":@}]}}"#;
@@ -410,7 +410,7 @@ fn any_value_anywhere() {
                         let default = match at {
                             0 => kind,
                             18 => block,
-                            // Text, reasoning, id, name and call id: what makes the block whole.
+                            // Text, reasoning, id, name and call id: the fields a block needs.
                             19..=22 | 24 => r#""t""#,
                             _ => "null",
                         };
@@ -599,7 +599,8 @@ fn any_json() -> impl Strategy<Value = Value> {
     })
 }
 
-/// What holds of every transcript: each event and each error has a line of the text, and what is read the door accepts.
+/// What holds of every transcript: each event and error has a line of the text, and whatever is read is a valid trace
+/// event.
 fn sound(text: &str, transcript: &Transcript) -> Result<(), TestCaseError> {
     let last = u32::try_from(text.split('\n').count()).unwrap();
     prop_assert_eq!(transcript.events.len(), transcript.lines.len());
@@ -607,7 +608,7 @@ fn sound(text: &str, transcript: &Transcript) -> Result<(), TestCaseError> {
     for line in lines {
         prop_assert!((1..=last).contains(&line), "line {} of {}", line, last);
     }
-    // Spans are put in the order of time, and results behind their calls.
+    // Spans are ordered by time, and results moved behind their calls.
     let moves = |event: &TraceEvent| matches!(event.event.body, crate::model::Body::ToolResult(_));
     if transcript.format != Format::OpenTelemetry {
         let lines = transcript.lines.iter().zip(&transcript.events).filter(|(_, event)| !moves(event));
@@ -640,7 +641,7 @@ proptest! {
         }
     }
 
-    /// A broken line costs itself and nothing else, in every format that is written in lines.
+    /// A broken line costs only itself, in every line-based format.
     #[test]
     fn a_broken_line_costs_one_error(values in proptest::collection::vec(any_json(), 1..6), at in any::<prop::sample::Index>()) {
         let lines: Vec<String> = values.iter().map(Value::to_string).collect();
@@ -660,7 +661,7 @@ proptest! {
     }
 }
 
-/// However a text is cut, its parts come to what the whole comes to.
+/// However a text is split, its parts add up to the whole.
 #[test]
 fn a_text_that_comes_in_pieces() {
     let lines = |count: usize| {
@@ -726,7 +727,7 @@ fn a_text_that_comes_in_pieces() {
     }
 }
 
-/// What was read is handed over before the end.
+/// Events are handed out before the end.
 #[test]
 fn a_long_text_is_not_kept() {
     let mut reader = Reader::new(None);
@@ -739,7 +740,7 @@ fn a_long_text_is_not_kept() {
     assert_eq!(events + reader.finish().events.len(), 5000);
 }
 
-/// Large entries are handed over before there are thousands of them.
+/// With large entries, events are handed out before there are thousands of them.
 #[test]
 fn a_text_of_large_entries_is_not_kept() {
     let content = "word ".repeat(1200);
@@ -753,7 +754,7 @@ fn a_text_of_large_entries_is_not_kept() {
         most = most.max(kept);
         events += part.events.len();
     }
-    // 2 MB, or as many as are looked at together at least.
+    // At 2 MB, but no fewer events than the least in a window.
     assert!((512..=514).contains(&most), "{most}");
     assert_eq!(events + reader.finish().events.len(), 1200);
 }

@@ -1,8 +1,8 @@
-//! RFC 3339 date-times. Written by hand: session files use one fixed form, and a date library would carry calendars,
-//! zones and formatting into the wasm build for it.
+//! RFC 3339 date-times, parsed by hand: session files use one fixed form, and a date library would add calendars, time
+//! zones and formatting to the wasm build.
 
-/// Milliseconds since the Unix epoch of `2026-01-02T03:04:05.678Z`; the fraction is optional and cut to milliseconds,
-/// an offset such as `+01:00` may stand for the `Z`.
+/// Parses `2026-01-02T03:04:05.678Z` into milliseconds since the Unix epoch. The fraction is optional and truncated to
+/// milliseconds; an offset such as `+01:00` may replace the `Z`.
 pub(super) fn millis(text: &str) -> Option<i64> {
     let mut rest = text;
     let year = field(&mut rest, 4, 0..=9999)?;
@@ -67,7 +67,7 @@ fn days_in_month(year: i64, month: i64) -> i64 {
 }
 
 fn days_since_epoch(year: i64, month: i64, day: i64) -> i64 {
-    // Leap days of all full years before this one, counted from year 0; 719,528 days lie before 1970-01-01.
+    // Leap days of all full years before this one, counted from year 0; 1970-01-01 is day 719,528.
     let before = year - 1;
     let years = year * 365 + if year > 0 { before / 4 - before / 100 + before / 400 + 1 } else { 0 };
     let months: i64 = (1..month).map(|month| days_in_month(year, month)).sum();

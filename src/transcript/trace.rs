@@ -8,12 +8,12 @@ use crate::{
 use alloc::{format, string::String};
 use serde_json::{Map, Value};
 
-/// One event a line, or a list of events; or one scenario, in a line or several.
+/// One event per line, or a list of events; or one scenario on one or several lines.
 #[derive(Default)]
 pub(super) struct Reader {
-    /// Whether an object was read: only the first may be a scenario.
+    /// Whether an object was read; only the first may be a scenario.
     begun: bool,
-    /// Whether it was one. A second scenario is told of once, and nothing after it is read.
+    /// Set once a scenario was read. A second one is reported once, and nothing after it is read.
     scenario: Option<Second>,
 }
 
@@ -78,7 +78,7 @@ fn event(transcript: &mut Transcript, piece: Piece<'_>) {
     }
 }
 
-/// Fields of a result that tell which call it answers, by what they are called here and elsewhere.
+/// Fields of a result that say which call it answers, with their names here and elsewhere.
 const TELLING: [(&str, &[&str]); 7] = [
     ("callId", &["callId", "toolCallId", "tool_call_id", "call_id"]),
     ("tool", &["tool", "toolName", "tool_name"]),
@@ -89,8 +89,8 @@ const TELLING: [(&str, &[&str]); 7] = [
     ("round", &["round"]),
 ];
 
-/// What stands for a result that cannot be read: it was there, so its call was answered. It is the host's, and so no
-/// evidence of anything.
+/// A stand-in for a result that cannot be read: its call was answered after all. It is marked as made by the host, so
+/// that it is no evidence.
 fn stand_in(text: &str) -> Option<TraceEvent> {
     let whole = json::value(text).ok();
     let said = |field: &str| match &whole {
@@ -116,7 +116,7 @@ fn stand_in(text: &str) -> Option<TraceEvent> {
     json::trace_event(&json::to_string(&event)).ok()
 }
 
-/// The text of a field where it is written in what is no JSON.
+/// The text of a string field in text that is not valid JSON.
 fn written(text: &str, field: &str) -> Option<String> {
     let (_, rest) = text.split_once(&format!("\"{field}\""))?;
     let (value, _) = rest.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?.split_once('"')?;
@@ -137,7 +137,7 @@ mod tests {
             (r#"{"type":"tool-result","tool":"get_job","callId":"c1","run":"r","outcome":"ok","result":1}"#, stands),
             (r#"{"type":"tool_result","toolName":"get_job","toolCallId":"c1","outcome":"ok","output":""}"#, &bare),
             (r#"{"type":"ToolResult","tool_name":"get_job","callId":"c1","at":"now","run":7}"#, &bare),
-            // No JSON at all: an output with quotes in it that are not escaped.
+            // Not JSON: the output contains unescaped quotes.
             (r#"{"type" : "tool-result","tool":"get_job","callId": "c1","outcome":"ok","output":"a "b" c"}"#, &bare),
             (r#"{"type":"tool-call","tool":"get_job","callId":"c1","arg":{}}"#, ""),
             (r#"{"type":"message","role":"user","txt":"a"}"#, ""),

@@ -1,4 +1,4 @@
-//! What the answer of a model took, in the words of each interface: tokens, and money where the log tells it.
+//! The usage of a model's answer under the names of each API: tokens, and cost if the log has it.
 
 use super::content::at;
 use crate::model::Context;
@@ -6,15 +6,15 @@ use crate::text::millionths;
 use alloc::string::{String, ToString};
 use serde_json::{Map, Value};
 
-/// Tokens and money of one answer, or of several.
+/// Tokens and cost of one or several answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Usage {
     pub(super) tokens: Option<u64>,
-    /// In millionths of the unit that the log tells it in.
+    /// In millionths of the currency unit used by the log.
     pub(super) cost_micros: Option<u64>,
 }
 
-/// Names of what was given to the model.
+/// Paths of the input tokens.
 const INPUT: [&[&str]; 13] = [
     &["input_tokens"],
     &["prompt_tokens"],
@@ -31,7 +31,7 @@ const INPUT: [&[&str]; 13] = [
     &["inputTokenCount"],
 ];
 
-/// Names of what the model gave.
+/// Paths of the output tokens.
 const OUTPUT: [&[&str]; 13] = [
     &["output_tokens"],
     &["completion_tokens"],
@@ -48,18 +48,18 @@ const OUTPUT: [&[&str]; 13] = [
     &["outputTokenCount"],
 ];
 
-/// Names of all of it.
+/// Names of the total.
 const TOTAL: [&str; 7] =
     ["total_tokens", "totalTokens", "totalTokenCount", "total_token_count", "total", "totalTokensCount", "tokens"];
 
-/// What Anthropic counts beside the input, and others within it.
+/// Cached tokens, which Anthropic does not include in the input, unlike others.
 const CACHE: [&str; 2] = ["cache_read_input_tokens", "cache_creation_input_tokens"];
 
-/// What Google counts beside the output.
+/// Thinking tokens, which Google does not include in the output.
 const THOUGHTS: [&str; 2] = ["thoughtsTokenCount", "thoughts_token_count"];
 
 impl Usage {
-    /// The figures of a record of use, of whatever interface; none where it holds none.
+    /// The usage in a record of any API; empty if it has none.
     pub(super) fn of(record: Option<&Value>) -> Self {
         let Some(record @ Value::Object(map)) = record else { return Self::default() };
         let figure = |paths: &[&[&str]]| paths.iter().find_map(|path| count(at(record, path)));
@@ -71,17 +71,17 @@ impl Usage {
         Self { tokens: total.filter(|total| *total > 0).or(parts), cost_micros: money(map) }
     }
 
-    /// The first record that tells something.
+    /// The first record with any usage.
     pub(super) fn first<'a>(records: impl IntoIterator<Item = Option<&'a Value>>) -> Self {
         records.into_iter().map(Self::of).find(|usage| !usage.is_nothing()).unwrap_or_default()
     }
 
-    /// Whether it tells nothing, or that nothing was used.
+    /// Whether nothing is reported, or only zeros.
     pub(super) fn is_nothing(&self) -> bool {
         self.tokens.unwrap_or(0) == 0 && self.cost_micros.unwrap_or(0) == 0
     }
 
-    /// Tells it with an event.
+    /// Adds it to the context of an event.
     pub(super) fn tell(self, context: &mut Context) {
         let mut sum = Self { tokens: context.tokens, cost_micros: context.cost_micros };
         sum.add(self);
@@ -96,7 +96,7 @@ impl Usage {
         }
     }
 
-    /// What is new of a figure that only grows, once `told` of it is known; nothing where it has not grown.
+    /// The growth of cumulative figures beyond those in `told`, which are updated; nothing if they have not grown.
     pub(super) fn beyond(self, told: &mut Self) -> Self {
         let grown = |now: Option<u64>, told: &mut Option<u64>| {
             let more = now?.saturating_sub(told.unwrap_or(0));
@@ -110,19 +110,19 @@ impl Usage {
     }
 }
 
-/// A count of tokens.
+/// A number of tokens.
 pub(super) fn count(value: Option<&Value>) -> Option<u64> {
     match value? {
         Value::Number(number) => {
             number.as_u64().or_else(|| millionths(&number.to_string()).map(|micros| micros / 1_000_000))
         }
-        // Attributes are text in some exports.
+        // Some exports write attributes as text.
         Value::String(text) => text.parse().ok(),
         _ => None,
     }
 }
 
-/// The money that a record tells.
+/// The cost in a record.
 fn money(map: &Map<String, Value>) -> Option<u64> {
     const COST: [&str; 6] = ["cost", "total_cost", "totalCost", "costUSD", "instance_cost", "accumulated_cost"];
     COST.iter().find_map(|key| micros(map.get(*key)))
@@ -145,12 +145,12 @@ mod tests {
     #[test]
     fn each_interface_in_its_own_words() {
         for (record, tokens) in [
-            // Anthropic: what was cached stands beside the input.
+            // Anthropic: cached tokens come on top of the input.
             (
                 json!({"input_tokens": 4, "cache_creation_input_tokens": 300, "cache_read_input_tokens": 9000, "output_tokens": 50, "service_tier": "standard"}),
                 9354,
             ),
-            // OpenAI, both: within it.
+            // OpenAI, both APIs: they are part of it.
             (
                 json!({"prompt_tokens": 1200, "completion_tokens": 30, "total_tokens": 1230, "prompt_tokens_details": {"cached_tokens": 1024}}),
                 1230,
@@ -165,10 +165,10 @@ mod tests {
                 json!({"input_tokens": 4000, "cached_input_tokens": 3584, "output_tokens": 21, "reasoning_output_tokens": 12, "total_tokens": 4021}),
                 4021,
             ),
-            // Google: thoughts stand beside the output.
+            // Google: thoughts come on top of the output.
             (json!({"promptTokenCount": 10, "candidatesTokenCount": 2, "thoughtsTokenCount": 5}), 17),
             (json!({"input": 900, "output": 40, "cached": 800, "thoughts": 7, "tool": 0, "total": 947}), 947),
-            // The AI SDK, then and now.
+            // The AI SDK, earlier and current.
             (json!({"promptTokens": 3, "completionTokens": 4}), 7),
             (json!({"inputTokens": 100, "outputTokens": 20, "totalTokens": 120, "cachedInputTokens": 64}), 120),
             (

@@ -1,5 +1,5 @@
-//! The five documents read afresh: their promises under other names, counts and orders, with two tasks and two agents at work
-//! and a snapshot in the middle, through the JSON door and nothing else.
+//! The promises of the five documents, tested again with other names, counts and orders, with two tasks and two agents
+//! at work and a snapshot in the middle, through the JSON door alone.
 
 use loopwarden::model::{Decision, ResetReason, Scope};
 use loopwarden::{Detector, json};
@@ -18,7 +18,7 @@ impl Door {
         Self { detector: json::detector(&config.to_string()).unwrap(), at: START }
     }
 
-    /// Records an event a second after the last one; every answer comes of a detector that was just restored.
+    /// Records an event one second after the last; every answer comes from a freshly restored detector.
     fn say(&mut self, task: &str, agent: &str, mut event: Value) -> Value {
         self.at += 1000;
         let fields = event.as_object_mut().unwrap();
@@ -45,7 +45,7 @@ impl Door {
         serde_json::from_str(&json::metrics(&self.detector)).unwrap()
     }
 
-    /// What each event of a task comes to, with something healthy of another task and agent between any two.
+    /// The level of each event of a task, with a healthy event of another task and agent between any two.
     fn levels(&mut self, task: &str, events: &[Value]) -> Vec<String> {
         let of = |door: &mut Self, (index, event): (usize, &Value)| {
             let beside = door.say("elsewhere", "gardener", healthy(index));
@@ -101,7 +101,7 @@ fn last(levels: &[String]) -> &str {
 
 #[test]
 fn signatures_in_a_row() {
-    // Other lines of one file, the same action.
+    // Other lines of the same file, the same action.
     let edits: Vec<Value> = ["10-12", "99", "7"]
         .iter()
         .map(|line| output(&format!("Modified parser.go line {line}, added bounds check for index")))
@@ -110,7 +110,7 @@ fn signatures_in_a_row() {
     assert_eq!(door.levels("walls", &edits), ["continue", "continue", "gate"]);
     assert!(door.report("walls").contains("**Signature**: `parser.go:bounds-check`"), "{}", door.report("walls"));
     assert!(door.report("elsewhere").starts_with("## No Loop Detected"));
-    // Two, another one, two: none; a third one after those: one.
+    // Two, a different one, two: no loop; a third after those: a loop.
     let (a, b) = (output("Fixed cart.py - added rounding"), output("Fixed cart.py - renamed total"));
     let mixed = [&a, &a, &b, &a, &a, &a].map(Clone::clone);
     assert_eq!(
@@ -130,7 +130,7 @@ fn failing_counts_of_outputs() {
         |counts: &[u32]| Door::new(json!({})).levels("walls", &counts.iter().map(|n| tests(*n)).collect::<Vec<_>>());
     assert_eq!(of(&[5, 4, 3]), ["continue"; 3]);
     assert_eq!(last(&of(&[5, 4, 3, 3, 3])), "gate");
-    // One agent at two tasks, and two agents at one: each has a window of its own.
+    // One agent at two tasks, and two agents at one: each has its own window.
     let mut door = Door::new(json!({}));
     for (task, agent) in [("a", "x"), ("b", "x"), ("a", "y"), ("b", "y"), ("a", "x"), ("b", "x")] {
         assert_eq!(level(&door.say(task, agent, tests(4))), "continue");
@@ -145,7 +145,7 @@ fn budgets_come_before_loops() {
         (0..3).map(|_| door.say("walls", "mason", output("Fixed cart.py - added rounding"))).collect();
     assert_eq!((level(&said[2]), &said[2]["findings"][0]["rule"]), ("halt", &json!("max-iterations")));
     assert_eq!(said[2]["haltReason"], "budget-exceeded");
-    // An error in a row counts whoever makes it; a success ends the row.
+    // Consecutive errors count whoever makes them; a success ends the streak.
     let mut errors = Door::new(json!({"budgets": {"consecutiveErrors": 4}}));
     let words = ["oak", "elm", "ash", "fir"];
     let levels: Vec<String> = words
@@ -172,11 +172,11 @@ fn equal_failures() {
     );
     let mut attempts = Door::new(json!({"failures": {"counting": "attempts"}}));
     assert_eq!(last(&attempts.levels("walls", &vec![bug.clone(); 3])), "gate");
-    // Agents take turns: the counter is the task's.
+    // Alternating agents: the counter is the task's.
     let mut turns = Door::new(json!({}));
     let said: Vec<Value> = ["p", "q", "r", "s"].iter().map(|agent| turns.say("walls", agent, bug.clone())).collect();
     assert_eq!((level(&said[3]), turns.status("walls")["loopCount"].clone()), ("gate", json!(3)));
-    // A part counts for the whole.
+    // A subtask counts for its parent.
     let mut parts = Door::new(json!({}));
     let mut of_part = bug.clone();
     of_part["parentTask"] = "walls".into();
@@ -204,7 +204,7 @@ fn counters_of_two_tasks() {
         (level(&door.say("b", "mason", bug.clone())), door.status("a")["loopCount"].clone()),
         ("continue", json!(0))
     );
-    // The last ten failures are known, and no more.
+    // The last ten failures are remembered, and no more.
     let mut far = Door::new(json!({}));
     let parts = ["hinge", "latch", "sill", "frame", "pane", "bolt", "lock", "knob", "rail", "slat"];
     let mut events = vec![bug.clone()];
@@ -216,7 +216,7 @@ fn counters_of_two_tasks() {
 
 #[test]
 fn progress_and_regression() {
-    // Fewer fail each time, in messages that differ in that figure alone.
+    // Fewer fail each time, in messages that differ only in that figure.
     let falling: Vec<Value> =
         [9, 6, 4, 2].iter().map(|n| failure(&format!("{n} of 20 tests failed in cart"))).collect();
     assert_eq!(Door::new(json!({})).levels("walls", &falling), ["continue"; 4]);
@@ -231,7 +231,7 @@ fn progress_and_regression() {
     // The same number is the same failure.
     let equal: Vec<Value> = (0..4).map(|_| failure("4 tests failing")).collect();
     assert_eq!(last(&Door::new(json!({})).levels("walls", &equal)), "gate");
-    // Better coverage between two that differ is progress.
+    // Better coverage between two different failures is progress.
     let mut covered = Door::new(json!({}));
     for (coverage, part) in [(60, "hinge"), (75, "latch"), (80, "sill")] {
         covered.say("walls", "mason", json!({"type": "progress", "tests": {"coverage": coverage}}));
@@ -307,7 +307,7 @@ fn requests_between_agents() {
     }
     assert_eq!((level(&said), door.status("walls")["loopCount"].clone()), ("gate", json!(3)));
     assert_eq!(door.status("other")["loopCount"], 0);
-    // Round a ring of four, and back from the other side.
+    // Round a ring of four, lap after lap.
     let (mut ring, mut gated) = (Door::new(json!({})), None);
     let ring_of = ["mason", "joiner", "glazier", "painter"];
     for lap in 0..4 {
@@ -418,7 +418,7 @@ fn phases_of_two_issues() {
     }
     assert_eq!(said["findings"][0]["message"], "Phase 'lint' exceeded max_visits (3) with 3 visits");
     assert_eq!((level(&said), &said["label"]), ("gate", &json!("ask:foreman")));
-    // The same pair in two issues is counted apart.
+    // The same pair in two issues is counted separately.
     let mut pairs = Door::new(json!({"phases": {"maxTransitionsDefault": 2, "cycleDetectionEnabled": false}}));
     let mut levels = Vec::new();
     for event in moves("draft review draft review draft review") {
@@ -444,7 +444,7 @@ fn walks_that_go_round() {
     assert_eq!(last(&walk("w x y x w x y x")), "gate");
     let mut off = Door::new(json!({"phases": {"cycleDetectionEnabled": false}}));
     assert_eq!(last(&off.levels("issue", &moves("draft review draft review draft"))), "continue");
-    // Five phases are more than a cycle of three has.
+    // Five phases exceed a cycle length of three.
     assert_eq!(last(&walk("a b c d e a b c d e a")), "continue");
     let mut wide = Door::new(json!({"phases": {"cycleDetectionLength": 5}}));
     assert_eq!(last(&wide.levels("issue", &moves("a b c d e a b c d e a"))), "gate");
@@ -467,7 +467,7 @@ fn budgets_of_nodes_and_cycles() {
         (0..6).map(|n| door.say(["a", "b"][n % 2], "", turn("writer", &format!("draft {n}")))).collect();
     assert!(said[..5].iter().all(|said| level(said) == "continue"), "{said:?}");
     assert_eq!((level(&said[5]), &said[5]["haltReason"]), ("halt", &json!("budget-exceeded")));
-    // Laps are a task's, the badge shows them; the eighth halts.
+    // Laps belong to a task and are shown in the badge; the eighth halts.
     let mut laps = Door::new(workshop());
     let mut said = Value::Null;
     for lap in 0..8 {
@@ -498,7 +498,7 @@ fn stalls_of_two_tasks() {
             .map(|found| found["rule"].as_str().unwrap().to_owned())
             .collect::<Vec<_>>()
     };
-    // The same words three times, another node's between.
+    // The same words three times, with another node's in between.
     let mut same = Door::new(json!({}));
     let mut said = Value::Null;
     for n in 0..3 {
@@ -507,7 +507,7 @@ fn stalls_of_two_tasks() {
     }
     assert!(rules(&said).contains(&"identical-output".into()), "{said}");
     assert_eq!(said["recommendation"], "switch-to-interactive");
-    // Back and forth of structured output while the prose goes on.
+    // Structured output alternates while the prose changes.
     let mut swings = Door::new(json!({}));
     for n in 0..4 {
         swings.say("b", "", turn("editor", &format!("page {n} is read")));

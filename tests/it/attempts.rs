@@ -1,5 +1,5 @@
-//! Attempts and recovery through the public API: every pattern, configuration, text and test of the document about recovery
-//! from loops of attempts.
+//! Attempts and recovery through the public API: every pattern, setting, text and test of the document about recovery
+//! from attempt loops.
 
 use loopwarden::model::{
     Decision, Level, Recommendation, Record, Recovery, RecoveryTopic, ResetReason, Scope, Verdict,
@@ -169,7 +169,7 @@ fn evidence_is_the_last_three_attempts() {
 fn work_on_a_task_is_no_loop() {
     let mut orchestrator = Orchestrator::new("{}");
     for part in ["a", "b", "c", "d", "e", "f"] {
-        // Something else each time; other blockers each time; the same blockers, but something else was done.
+        // Different work each time; different blockers each time; the same blockers, but with other work done.
         assert!(quiet(&[
             orchestrator.attempt("working", "in-progress", &[], &[part]),
             orchestrator.attempt("unblocking", "blocked", &[part], &[]),
@@ -192,7 +192,7 @@ fn the_window_is_event_time() {
     assert!(quiet(&outside.attempts(6, "T", "done", &[], &[])));
     let standing = outside.detector.status(&Scope::default()).attempts["T"];
     assert_eq!((standing.attempt_count, standing.last_attempt), (2, Some(START + 300_000)));
-    // Attempts that carry no time are never too old.
+    // Attempts without a time never expire.
     let mut timeless = json::detector(config).unwrap();
     let event = json::event(r#"{"type":"attempt","status":"done"}"#).unwrap();
     let levels: Vec<_> = (0..3).map(|_| timeless.record(&event).unwrap().level).collect();
@@ -211,7 +211,7 @@ fn a_check_refuses_before_the_task_is_executed() {
     assert!(verdict.recovery.unwrap().text.starts_with("LOOP DETECTED: Task T3.4.2 completed after 4 attempts."));
     assert!(quiet(&[orchestrator.check("T3.4.3", "in-progress", &[], &[])]));
     assert_eq!(orchestrator.detector.snapshot(), before);
-    // A refused attempt that is never made gives no authority.
+    // A check alone grants no authority.
     let blocked = ["no token"];
     orchestrator.attempts(2, "B", "blocked", &blocked, &[]);
     assert_eq!(orchestrator.check("B", "blocked", &blocked, &[]).recommendation, Recommendation::UnblockAuthority);
@@ -246,7 +246,7 @@ fn authority_that_did_not_help_is_escalated() {
     assert!(failure_history[2].contains("blocked by no token"), "{failure_history:?}");
     let actions = &verdicts[5].suggested_actions;
     assert!(actions.iter().any(|action| action.contains("mark the task as blocked")), "{actions:?}");
-    // Given once and for one task.
+    // Granted once and for one task.
     let other = orchestrator.attempts(3, "T6.2.4", "blocked", &["no token"], &[]);
     assert_eq!(other[2].recommendation, Recommendation::UnblockAuthority);
 }
@@ -256,7 +256,7 @@ fn authority_is_remembered_when_the_history_is_gone() {
     let mut orchestrator = Orchestrator::new("{}");
     orchestrator.attempts(3, "T", "blocked", &["no token"], &[]);
     orchestrator.attempts(3, "T", "done", &[], &[]);
-    // The next task was forced and is attempted.
+    // The next task was forced, and is attempted.
     orchestrator.attempt("U", "in-progress", &[], &[]);
     assert!(!orchestrator.detector.status(&Scope::default()).attempts.contains_key("T"));
     let bytes = orchestrator.detector.snapshot();
@@ -327,7 +327,7 @@ fn status_tells_the_attempts_per_task() {
     }
     orchestrator.attempts(3, "T7.1.3", "in-progress", &[], &[]);
     let status = orchestrator.detector.status(&Scope::default());
-    // A window of an hour holds both ends of 61 minutes.
+    // A window of an hour includes both ends of 61 minutes.
     let counts: Vec<_> =
         status.attempts.iter().map(|(task, standing)| (task.as_str(), standing.attempt_count)).collect();
     assert_eq!(counts, [("T7.1.2", 58), ("T7.1.3", 3)]);
@@ -414,7 +414,7 @@ fn every_blocker_is_named() {
     let (recovery, report) = play(&mut detector, 3);
     assert!(recovery.text.contains("blocked by [blocker number 1, blocker number 2, blocker number 3] after 3"));
     assert!(report.contains("blocked by blocker number 1, blocker number 2, blocker number 3"), "{report}");
-    // As many as there is room for, and how many more there are.
+    // As many as there is room for, and the number of the others.
     let mut detector = json::detector("{}").unwrap();
     let (recovery, report) = play(&mut detector, 20);
     assert_eq!(recovery.blockers.len(), 16);

@@ -1,5 +1,5 @@
-//! Call ids tell which result belongs to which call, and what is told a second time. They do not hide a loop: providers
-//! leave them empty, count them anew in every answer, or give all calls the same.
+//! Call ids show which result belongs to which call, and what is a replay. They must not hide a loop: providers leave
+//! them empty, restart them in every answer, or give all calls the same.
 
 use loopwarden::model::{Event, Level, Scope, Verdict};
 use loopwarden::{Detector, json};
@@ -39,7 +39,7 @@ fn steps(detector: &Detector) -> u64 {
     detector.status(&Scope::default()).steps
 }
 
-/// The verdicts, with a snapshot taken and gone on from before each event that `snapshot` picks.
+/// The verdicts, with a snapshot and restore before each event for which `snapshot` is true.
 fn verdicts(told: &[Told], snapshot: impl Fn(usize) -> bool) -> (Vec<Verdict>, Detector) {
     let mut detector = json::detector("{}").unwrap();
     let mut all = Vec::new();
@@ -59,10 +59,10 @@ fn levels(told: &[Told]) -> Vec<Level> {
     plain
 }
 
-/// Rounds of calls that run at once, told in one of several ways.
+/// Rounds of parallel calls, reported in one of several ways.
 #[derive(Clone, Copy, Debug)]
 struct Way {
-    /// Calls of a round.
+    /// Calls per round.
     parallel: usize,
     rounds: bool,
     steps: bool,
@@ -147,8 +147,8 @@ fn ids_that_come_again_hide_nothing() {
         let first = fresh.iter().position(|level| *level >= Level::Nudge).expect("a loop");
         assert!(fresh.contains(&Level::Halt) || fresh.contains(&Level::Block), "{way:?}");
         for (name, id) in ids {
-            // Where turns are not told, ids that count up over them, or that do not come by chance, are what a
-            // conversation looks like that is told again. A few tellings are believed.
+            // If turns are not reported, ids that count up over them, or random ids, look like a replayed conversation.
+            // A few replays are accepted.
             let exact = way.rounds || way.steps || (way.parallel == 1 && way.agents == 1);
             let exact = exact || !name.contains("by lot") && !way.one_by_one;
             let late = if exact { 0 } else { 12 * 2 * way.parallel * way.agents };
@@ -163,7 +163,7 @@ fn ids_that_come_again_hide_nothing() {
     }
 }
 
-/// A conversation in which every call is another one: what is counted twice shows in the steps.
+/// A conversation in which every call is different, so that the number of steps shows what was counted twice.
 fn conversation(turns: usize, parallel: usize, id: impl Fn(usize, usize) -> String, rounds: bool) -> Vec<Told> {
     let mut all = Vec::new();
     for turn in 0..turns {
@@ -190,7 +190,7 @@ fn a_conversation_that_is_told_again_counts_once() {
         let at = |(index, told): (usize, &Told)| told.clone().with("at", from + i64::try_from(index).unwrap() * 100);
         told.iter().enumerate().map(at).collect()
     };
-    // With the host's word: any ids, with rounds and without, longer than what is remembered, with new times.
+    // Announced by the host: any ids, with and without rounds, longer than what is remembered, with new times.
     for turns in [1, 2, 5, 40, 150] {
         for parallel in [1, 2] {
             for rounds in [false, true] {
@@ -210,7 +210,7 @@ fn a_conversation_that_is_told_again_counts_once() {
                     let what = format!("{turns} turns of {parallel}, rounds {rounds}, kind {kind}");
                     assert_eq!(steps(&detector), expected, "{what}");
                     assert!(all.iter().all(|verdict| verdict.level == Level::Continue), "{what}");
-                    // What comes after is heard.
+                    // What comes afterwards counts.
                     let news = [call("list", &json!({})).id(Some("0")), result("list", "ok", "a b c").id(Some("0"))];
                     let mut detector = detector;
                     for told in news {
@@ -221,7 +221,7 @@ fn a_conversation_that_is_told_again_counts_once() {
             }
         }
     }
-    // Without it: in the same rounds, or ids that do not come by chance, or that count up from turn to turn.
+    // Unannounced: in the same rounds, with random ids, or with ids that count up from turn to turn.
     for (name, told) in [
         ("by lot", conversation(6, 2, lot, false)),
         ("by lot, in rounds", conversation(6, 2, lot, true)),
@@ -234,7 +234,7 @@ fn a_conversation_that_is_told_again_counts_once() {
         let story: Vec<Told> = (0..4).flat_map(|time| tell(&told, time * 1_000_000)).collect();
         let expected = u64::try_from(told.len() / 2).unwrap();
         assert_eq!(steps(&verdicts(&story, |index| index % 5 == 2).1), expected, "{name}");
-        // A host that tells all of it again with each turn.
+        // A host that resends everything with each turn.
         let growing: Vec<Told> = (1..=told.len() / 4).flat_map(|turns| tell(&told[..turns * 4], 0)).collect();
         let counted = steps(&verdicts(&growing, |_| false).1);
         assert!((expected..=expected + 2).contains(&counted), "{name}: {counted} for {expected}");
@@ -261,7 +261,7 @@ fn what_is_delivered_twice_counts_once() {
                 assert_eq!(one(&[&call, &call, &result]), 1);
                 assert_eq!(one(&[&call, &result, &result]), 1);
                 if round.is_some() || at.is_some() {
-                    // A pair in its place.
+                    // A pair repeated in its place.
                     assert_eq!(one(&[&call, &result, &call, &result]), 1, "{id} {round:?} {at:?}");
                     assert_eq!(one(&[&call, &result, &call, &result, &call, &result]), 1);
                 }
@@ -284,7 +284,7 @@ fn a_refused_call_that_comes_again_is_judged_again() {
         detector.record(&failed.event()).unwrap();
     }
     assert_eq!(last, Level::Block);
-    // The host refused it and tells no result.
+    // The host refused it and reports no result.
     for _ in 0..3 {
         assert!(detector.record(&call.event()).unwrap().level >= Level::Block);
     }
@@ -309,7 +309,7 @@ fn a_host_that_resumes_before_every_call_hides_nothing_for_ever() {
 
 #[test]
 fn results_find_the_call_that_is_meant() {
-    // What was never answered does not take the results of later calls with the same id.
+    // A call that was never answered does not take the results of later calls with the same id.
     let mut story = vec![call("load", &json!({ "path": "slow" })).id(Some("0"))];
     for _ in 0..3 {
         story.push(call("load", &json!({ "path": "a" })).id(Some("0")));
@@ -317,7 +317,7 @@ fn results_find_the_call_that_is_meant() {
     }
     let (all, _) = verdicts(&story, |index| index == 4);
     assert_eq!(all.last().unwrap().level, Level::Nudge);
-    // Two agents with the same ids, who answer in the other order.
+    // Two agents with the same ids, answering in reverse order.
     let of = |told: Told, agent: &str| told.with("agent", agent).id(Some("call_0"));
     let mut story = Vec::new();
     for turn in 0..3 {
@@ -389,7 +389,7 @@ fn recorded_sessions_with_such_ids_are_judged_alike() {
         let fresh = found(&write(&|turn| Some(format!("call_{turn}"))));
         assert!(fresh.iter().any(|level| *level >= Level::Block), "{name}: {fresh:?}");
         assert_eq!(found(&write(&|_| Some("0".into()))), fresh, "{name}");
-        // A result without an id that stands before its call is nobody's: one is lost.
+        // A result without an id before its call belongs to no call, so one is lost.
         let empty = found(&write(&|_| Some(String::new())));
         let first = |levels: &[Level]| levels.iter().position(|level| *level >= Level::Nudge);
         if name.contains("first") {

@@ -1,10 +1,10 @@
-//! The rules about calls as a host sees them: what is asked before a call runs, what settles a call, who is meant.
+//! The rules about calls as a host sees them: what is checked before a call runs, what settles it, and whose it is.
 
 use crate::kit::{detector, record};
 use loopwarden::model::{Level, Recommendation, Verdict};
 use loopwarden::{Detector, json};
 
-/// The rules of a verdict's findings, with the level of each.
+/// The rules of a verdict's findings, with their levels.
 fn found(verdict: &Verdict) -> Vec<(&str, Level)> {
     verdict.findings.iter().map(|finding| (finding.rule.as_str(), finding.level)).collect()
 }
@@ -40,7 +40,7 @@ fn a_call_that_never_ran_is_no_outcome() {
     let mut detector = detector("{}");
     let rejected =
         |text: &str| format!(r#"{{"type":"tool-result","tool":"deploy","outcome":"not-executed","output":"{text}"}}"#);
-    // Without a word from the harness it is nothing at all.
+    // Without text from the harness there is nothing to report.
     for _ in 0..8 {
         record(&mut detector, CALL);
         assert_eq!(record(&mut detector, rejected("")).level, Level::Continue);

@@ -122,13 +122,13 @@ fn rings_count_once_a_lap() {
 #[test]
 fn what_is_no_ring() {
     for steps in [
-        // A chain that does not come back.
+        // A chain that does not return.
         &[("a", "b", "review the auth code"), ("b", "c", "review the auth code"), ("c", "d", "review the auth code")][..],
-        // It comes back with something else.
+        // It returns with a different request.
         &[("a", "b", "review the auth code"), ("b", "c", "review the auth code"), ("c", "a", "fix the auth tests")],
-        // Two agents that ask each other for the same are no ring of three.
+        // Two agents that ask each other for the same are not a ring of three.
         &[("a", "b", "review the auth code"), ("b", "a", "review the auth code")],
-        // The steps in another order lead nowhere.
+        // In another order the steps form no ring.
         &[("c", "a", "review the auth code"), ("b", "c", "review the auth code"), ("a", "b", "review the auth code")],
     ] {
         let mut detector = detector("{}");
@@ -145,13 +145,13 @@ fn embeddings_decide_where_both_carry_them() {
     let (auth, close, far) = ([1.0, 0.0, 0.1], [0.9, 0.3, 0.1], [0.6, 0.8, 0.0]);
     let mut detector = detector("{}");
     record(&mut detector, embedded("a", "b", "Can you review this authentication code?", &auth));
-    // Wholly other words.
+    // Completely different words.
     record(&mut detector, embedded("a", "b", "Is the way we sign people in safe?", &close));
     assert_eq!(count(&detector), 1);
-    // The same words, said to be something else.
+    // The same words with a different embedding.
     record(&mut detector, embedded("a", "b", "Can you review this authentication code?", &far));
     assert_eq!(count(&detector), 1);
-    // One of both has none: the words decide.
+    // If either has no embedding, the words decide.
     ask(&mut detector, "a", "b", "Can you review this auth code again?");
     assert_eq!(count(&detector), 2);
 }
@@ -210,10 +210,10 @@ fn long_embeddings_are_compared_too() {
     }
 }
 
-// What is kept.
+// Memory.
 
-/// The worst a run can make the rules about tasks keep: every history full of long signatures, every request of many
-/// words, every embedding of the longest kind.
+/// The most that a run can make the rules about tasks keep: every history full of long signatures, requests of many
+/// words, and embeddings of the largest kind.
 #[test]
 fn the_worst_case_stays_small() {
     let mut detector = detector("{}");
@@ -267,7 +267,7 @@ fn resets_forget_requests() {
     for _ in 0..4 {
         ask(&mut detector, "a", "b", "review the auth code");
     }
-    // An answer for the run as a whole is one for each of its tasks.
+    // A decision for the whole run applies to each of its tasks.
     let records = detector.acknowledge(&Scope::default(), &Decision::Continue).unwrap();
     assert_eq!((records.len(), count(&detector)), (1, 0));
 }

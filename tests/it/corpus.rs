@@ -1,8 +1,8 @@
 //! The project's own corpus of scenarios, run natively through the JSON door.
 //!
 //! `tests/corpus/README.md` describes the files. Every scenario's expectation is checked, and every verdict above
-//! `observe` is pinned in `tests/golden/verdicts.txt`, so that a change of a rule shows all that it changes.
-//! `LOOPWARDEN_BLESS=1 cargo test --test it corpus` writes that file anew.
+//! `observe` is pinned in `tests/golden/verdicts.txt`, so that a change to a rule shows everything that it changes.
+//! `LOOPWARDEN_BLESS=1 cargo test --test it corpus` rewrites that file.
 
 use crate::raw_scenario::{RawScenario, raw_scenarios};
 use loopwarden::model::{
@@ -16,7 +16,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::{env, fs};
 
-/// What one event of a scenario led to.
+/// The answer to one event of a scenario.
 struct Step {
     pending: bool,
     answer: Result<Verdict, Error>,
@@ -26,7 +26,7 @@ fn tests_dir() -> PathBuf {
     PathBuf::from("tests")
 }
 
-/// Every scenario of the corpus, in the order of file names and lines.
+/// Every scenario of the corpus, in order of file names and lines.
 pub(crate) fn corpus() -> Vec<RawScenario> {
     let entries = fs::read_dir(tests_dir().join("corpus")).expect("the corpus is a directory");
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("a readable entry").path()).collect();
@@ -130,7 +130,7 @@ fn labels_make_sense() {
     }
 }
 
-/// The scenario reader of the library and the splitter of the tests see the same.
+/// The library's scenario reader and the tests' splitter agree.
 #[test]
 fn the_scenario_reader_agrees() {
     for scenario in corpus().into_iter().filter(|scenario| scenario.refused.is_empty()) {
@@ -169,8 +169,8 @@ fn a_check_and_a_refused_event_change_nothing() {
     }
 }
 
-/// What is kept unread, what is looked up once and what a check copies change no verdict: a check says what recording
-/// says, and so does a detector that is stored and restored between any two events.
+/// Lazy reading, cached lookups and partial copies for checks change no verdict: a check gives the same verdict as
+/// recording, and so does a detector that is stored and restored between any two events.
 #[test]
 fn asked_before_or_restored_in_between_the_verdicts_are_the_same() {
     for scenario in corpus() {
@@ -188,7 +188,7 @@ fn asked_before_or_restored_in_between_the_verdicts_are_the_same() {
     }
 }
 
-/// Names only tell agents apart: under others the same is said, and what comes again bears the same signature.
+/// Agent names only distinguish agents: under other names the verdicts are the same, and so are signatures.
 #[test]
 fn agents_go_by_any_name() {
     let others = ["ann/", "zed/"];
@@ -216,13 +216,13 @@ fn agents_go_by_any_name() {
     }
 }
 
-/// Whether a run of one agent, which has no configuration of its own, is nudged or more.
+/// Whether a run of one agent, with the default configuration, is nudged or more.
 fn is_nudged(events: &[Event]) -> bool {
     let mut detector = json::detector("{}").expect("a configuration");
     events.iter().any(|event| detector.record(event).is_ok_and(|verdict| verdict.level >= Level::Nudge))
 }
 
-/// What one agent does is judged alike whatever another one writes beside it, but for what the other's pages may have changed.
+/// An agent is judged alike whatever another agent writes at the same time, except for what that may have changed.
 #[test]
 fn agents_beside_a_writer() {
     let page = |number: usize| {
@@ -234,7 +234,7 @@ fn agents_beside_a_writer() {
         );
         [call, result].map(|text| json::event(&text).expect("an event"))
     };
-    // Of loops and of honest runs: those that were told of alone, beside the writer, and how many there are.
+    // For loops and for honest runs: how many were reported alone, how many beside the writer, and how many there are.
     let mut told = [[0_usize; 3]; 2];
     for scenario in corpus() {
         let events: Option<Vec<Event>> = scenario.events.iter().map(|event| json::event(&event.text).ok()).collect();
@@ -266,7 +266,7 @@ fn agents_beside_a_writer() {
     assert!(loops[1] * 20 >= loops[0] * 19 && honest[1] <= honest[0] + 3, "loops {loops:?}, honest runs {honest:?}");
 }
 
-/// The answers worth a line: above `observe`, would have been so, or refused.
+/// The answers worth a line: above `observe`, also in shadow mode, or rejected.
 fn story(steps: &[Step]) -> String {
     let mut line = String::new();
     for (index, step) in steps.iter().enumerate() {
@@ -319,8 +319,8 @@ fn verdicts_are_the_committed_ones() {
     assert_eq!(golden, now.join("\n") + "\n", "the golden file has other lines or another order");
 }
 
-/// The kebab-case names of an enum's cases. The generated match has no wildcard: a new case does not compile until it
-/// is listed, and once it is listed the corpus must contain it.
+/// The kebab-case names of an enum's cases. The generated match has no wildcard: a new case fails to compile until it
+/// is listed, and then the corpus must contain it.
 macro_rules! cases {
     ($name:ident: $($case:ident $(($inner:pat))?),* $(,)?) => {{
         let exhaustive = |value: &$name| match value { $($name::$case $(($inner))? => {})* };
@@ -412,7 +412,7 @@ fn every_case_and_field_of_the_model_appears() {
     assert!(missing.is_empty(), "no scenario has {missing:?}");
 }
 
-/// Notes the cases and the fields that an event makes use of.
+/// Notes the cases and fields that an event uses.
 fn note(event: &Event, seen: &mut BTreeSet<(&'static str, String)>) {
     let mut fields = |name: &'static str, value: serde_json::Value| {
         let serde_json::Value::Object(map) = value else { panic!("{name} is an object") };

@@ -1,9 +1,9 @@
-//! Every input that ever broke a fuzz target, and the hostile ones that were thought of beforehand.
+//! Every input that ever failed in a fuzz target, and hostile ones written in advance.
 
 use std::fs;
 use std::path::Path;
 
-/// Runs a target's function over its folder.
+/// Runs a target's function on all files in its folder.
 fn replay(target: &str, body: fn(&[u8])) {
     let folder = Path::new("tests/crashers").join(target);
     let mut inputs: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -40,7 +40,7 @@ fn sequence_inputs_hold() {
     replay("sequence", |data| {
         crate::fuzz_bodies::sequence(data);
     });
-    // And some by lot, the same in every run.
+    // And some pseudo-random ones, the same on every run.
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
     for length in 0..300 {
         let bytes: Vec<u8> = (0..length * 8)
@@ -55,7 +55,7 @@ fn sequence_inputs_hold() {
     }
 }
 
-/// Runs that leave for want of bytes, between snapshots.
+/// Runs evicted for lack of memory, between snapshots.
 #[test]
 fn a_crowd_leaves_in_the_middle() {
     let moment = |number: u16| {

@@ -1,22 +1,21 @@
-//! Everyday work is left alone, however a harness wraps what its tools answer.
+//! Everyday work is left alone, however a harness wraps tool results.
 //!
-//! Every row is one kind of work that is done to one thing after the other. A dozen of them are done with each of the wrappings
-//! that harnesses put around an answer, with and without edits between; words such as `error` and `failed` stand in nearly
-//! every healthy wrapping. The same call failing in the same wrapping is a loop in all of them.
+//! Each row is one kind of work, done on one thing after another. A dozen of them are done in each of the wrappings
+//! that harnesses put around results, with and without edits in between; words such as `error` and `failed` occur in
+//! nearly every healthy wrapping. In all of them, the same call failing in the same wrapping is a loop.
 
 use crate::kit::{detector, record};
 use crate::labelled::{labelled_corpus, reached};
 use loopwarden::model::{Body, Event, Level, Outcome, ToolResult};
 use serde_json::{Value, json};
 
-/// Things that work is done to.
+/// Things that are worked on.
 const THINGS: [&str; 16] = [
     "anchor", "beacon", "canvas", "davit", "ensign", "fender", "gangway", "halyard", "icebox", "jackstay", "keel",
     "lantern", "mast", "nozzle", "oar", "pennant",
 ];
 
-/// Tool, its arguments and its answer; `{w}` is another thing each time, `{n}` another number, and `{v}` another word of what
-/// is known of it.
+/// Tool, arguments and answer; each time `{w}` is another thing, `{n}` another number, and `{v}` another word about it.
 const WORK: [[&str; 3]; 67] = [
     ["read_file", r#"{"path":"src/{w}.rs"}"#, "pub fn {w}() -> u32 {\n    {n}\n}"],
     ["read_file", r#"{"path":"docs/{w}.md","limit":40}"#, "# {w}\nThe {v} of it weighs {n} kilos."],
@@ -95,7 +94,7 @@ const WORK: [[&str; 3]; 67] = [
     ["scan_page", r#"{"page":{n},"dpi":300}"#, "scanned in {n} ms"],
 ];
 
-/// What a tool answered as a harness hands it on, and the same of a failure: `{}` is what it said, `{n}` another number each time.
+/// A harness's wrappings of a success and of a failure: `{}` is the tool's text, `{n}` another number each time.
 const WRAPPINGS: [[&str; 2]; 21] = [
     ["{}", "Error: {}"],
     [
@@ -155,7 +154,7 @@ fn wrapped(wrapping: &str, said: &str, at: usize) -> String {
     wrapping.replace("{}", said)
 }
 
-/// A template with what the work of that number is about.
+/// A template filled in for the given item of work.
 fn filled(template: &str, at: usize) -> String {
     let thing = THINGS[at % THINGS.len()];
     let other = THINGS[(at * 7 + 3) % THINGS.len()];
@@ -166,8 +165,8 @@ fn number(at: usize) -> String {
     (at * 37 + 11).to_string()
 }
 
-/// The strongest level that a dozen laps of some kinds of work reach, and the rules that said so; a user or a note may come
-/// between the laps.
+/// The strongest level reached in a dozen laps over some kinds of work, and the rules that fired; there may be a
+/// message or a note between the laps.
 fn worked(rows: &[[&str; 3]], wrapping: &str, between: Option<&str>) -> (Level, Vec<String>) {
     let mut detector = detector("{}");
     let (mut level, mut rules) = (Level::Continue, Vec::new());
@@ -264,7 +263,7 @@ fn the_same_answer_and_the_same_failure_in_every_wrapping() {
     }
 }
 
-/// What hosts tell of an agent's spending beside every answer.
+/// An agent's spending as hosts report it in every answer.
 const SPENDING: [&str; 6] = [
     "Step {n}/5000\n{}",
     "{}\n\nTokens: {n} of 200000 used. Errors so far: 0.",
@@ -274,7 +273,7 @@ const SPENDING: [&str; 6] = [
     "Observation: {}\n[Wall time of the run {n} s]",
 ];
 
-/// A line that is another one each time hides no loop once it was seen beside whatever was called.
+/// A line that differs each time hides no loop once it has been seen with different calls.
 #[test]
 fn lines_that_are_always_there() {
     for wrapping in SPENDING {
@@ -297,8 +296,8 @@ fn lines_that_are_always_there() {
     }
 }
 
-/// A line at either end may be all that moves, and what an agent has spent reads like what a job has done: where it is seen
-/// beside one kind of call alone, it is not taken off.
+/// The first or last line may be all that changes, and an agent's spending reads like a job's progress: if seen with
+/// only one kind of call, it is not stripped.
 #[test]
 fn progress_in_the_first_or_the_last_line() {
     let told = [
@@ -329,10 +328,10 @@ fn progress_in_the_first_or_the_last_line() {
     }
 }
 
-/// An envelope around an output of a process that ended with an exit code.
+/// An envelope around the output of a process with an exit code.
 type Envelope = fn(&str, i32) -> String;
 
-/// Envelopes, and whether they tell the exit code.
+/// Envelopes, and whether they contain the exit code.
 const ENVELOPES: [(Envelope, bool); 7] = [
     (|said, code| json!({"content": [{"type": "text", "text": said}], "isError": code != 0}).to_string(), false),
     (|said, code| json!({"stdout": said, "stderr": "", "exit_code": code}).to_string(), true),

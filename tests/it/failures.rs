@@ -1,5 +1,4 @@
-//! Failures of tasks, with every test and example of the decision record on loops of failures, and a judge played by the
-//! test.
+//! Failures of tasks: every test and example of the decision record on failure loops, with a judge played by the test.
 
 use crate::kit::scope;
 use loopwarden::model::{Decision, Level, Metrics, Recommendation, Record, ResetReason, Scope, Verdict};
@@ -135,7 +134,7 @@ fn a_completed_task_starts_over() {
     assert_eq!(host.count("task2"), 0);
 }
 
-// Its evaluation test, with the figures in the messages and with figures of the host's own.
+// Its evaluation test, with the figures in the messages and with figures reported by the host.
 
 #[test]
 fn more_and_more_failing_tests_are_a_regression() {
@@ -198,7 +197,7 @@ fn an_interface_that_is_down_now_and_then() {
         let verdict = host.fail("task1", message);
         assert_eq!((verdict.recommendation, is_loop(&verdict)), (Recommendation::RetryWithBackoff, false), "{message}");
     }
-    // It answered: what comes later is another outage.
+    // The service answered: a later failure is another outage.
     host.record(&json!({"type": "output", "task": "task1", "text": "deployed the service"}));
     for _ in 0..4 {
         assert_eq!(host.fail("task1", "HTTP 503 Service Unavailable").level, Level::Continue);
@@ -211,7 +210,7 @@ fn a_judge_may_call_it_external() {
     assert!(host.fail("task1", "the mirror sent an empty index").needs_evaluation);
     let answered = host.judge("task1", "external");
     assert_eq!((answered.level, answered.recommendation), (Level::Continue, Recommendation::RetryWithBackoff));
-    // The same again is no repeat of the agent's.
+    // Another occurrence is not the agent's repetition.
     assert!(!is_loop(&host.fail("task1", "the mirror sent an empty index")));
     assert_eq!(host.count("task1"), 0);
 }
@@ -223,11 +222,11 @@ fn where_to_escalate_is_configured() {
     assert_eq!(host.fail("task1", "401 Unauthorized").recommendation, Recommendation::Escalate);
 }
 
-// Progress, in its order.
+// The kinds of progress, in order of precedence.
 
 #[test]
 fn progress_is_looked_for_in_order() {
-    // Each: what happened since the last failure, and what is said of a new one.
+    // For each case, the events since the last failure, and the reason given for a new one.
     let cases = [
         (
             json!([{"tests": {"failing": 4, "total": 10}}, {"tests": {"failing": 3, "total": 10}}]),
@@ -244,7 +243,7 @@ fn progress_is_looked_for_in_order() {
         (json!([{"codeWritten": true}]), Some("Task completion indicators present")),
         (json!([{"checklist": {"done": 1, "total": 4}}]), Some("Task completion indicators present")),
         (json!([{"codeWritten": false, "filesCreated": [], "dependenciesAdded": 0}]), None),
-        // Tests were compared and did not improve: markers do not make up for that.
+        // Tests were compared and did not improve; markers do not compensate.
         (json!([{"tests": {"failing": 4}}, {"tests": {"failing": 4}, "codeWritten": true}]), None),
         (json!([]), None),
     ];
@@ -325,7 +324,7 @@ fn stalled_counts_and_progressing_does_not() {
 #[test]
 fn a_late_answer_changes_nothing() {
     let mut host = Orchestrator::new("{}");
-    // The failure that was asked about is not the latest any more, and the latest needs no judge.
+    // The failure that was asked about is no longer the latest, which needs no judge.
     host.fail("task1", "the page is blank");
     host.fail("task1", "the page is blank");
     host.judge("task1", "stalled");
@@ -335,7 +334,7 @@ fn a_late_answer_changes_nothing() {
     host.reset("task1", ResetReason::TaskCompleted);
     host.judge("task1", "stalled");
     assert_eq!(host.count("task1"), 0);
-    // Nobody asked, or another task.
+    // Nobody asked, or about another task.
     host.judge("task2", "regressing");
     assert_eq!(host.count("task2"), 0);
 }
@@ -364,7 +363,7 @@ fn of_contradicting_answers_the_surer_one_counts() {
         host.fail("task1", "the page is blank");
         host.record(&answer("stalled", Some(600)));
         assert_eq!(host.count("task1"), 1);
-        // Neither one that is as sure, nor one that does not say.
+        // Neither an equally confident answer nor one without a confidence.
         host.record(&answer("progressing", Some(600)));
         host.record(&answer("progressing", None));
         assert_eq!(host.count("task1"), 1);
@@ -389,7 +388,7 @@ fn attempts_count_the_first_failure_of_a_loop_too() {
     assert_eq!(host.count("task1"), 3);
 }
 
-// Whose counter, and what sets it back.
+// Whose counter it is, and what resets it.
 
 #[test]
 fn another_agent_does_not_reset() {
@@ -421,7 +420,7 @@ fn a_human_who_lets_another_agent_go_on_does() {
 
 #[test]
 fn only_completion_and_a_human_reset() {
-    // A task that is done, or in a human's hands, alone; by hand, the run with all of its tasks.
+    // A completed task, or one taken over by a human, alone; a manual reset, the run with all its tasks.
     for (reason, left, cleared) in
         [(ResetReason::TaskCompleted, 2, 1), (ResetReason::HumanIntervention, 2, 1), (ResetReason::Manual, 0, 2)]
     {
@@ -430,7 +429,7 @@ fn only_completion_and_a_human_reset() {
             host.fail("task1", TYPE_ERROR);
             host.fail("task2", TYPE_ERROR);
         }
-        // A message of the user's and a program's intervention are no human's answer about the task.
+        // Neither a user's message nor a program's intervention is a human's decision about the task.
         host.record(&json!({"type": "message", "role": "user", "text": "please go on", "task": "task1"}));
         host.record(&json!({"type": "host", "kind": "intervention", "task": "task1"}));
         assert_eq!(host.count("task1"), 2);
@@ -464,12 +463,12 @@ fn a_subtask_adds_to_its_parent_and_inherits() {
     assert_eq!(host.count("part1"), 1);
     host.record(&subtask("part1", "the button is gone"));
     assert_eq!((host.count("part1"), host.count("big")), (2, 2));
-    // A finished part does not finish the whole.
+    // A completed subtask does not complete its parent.
     assert!(host.reset("part1", ResetReason::TaskCompleted).is_empty());
     assert_eq!(host.count("big"), 2);
     host.record(&subtask("part2", "the menu is gone"));
     assert_eq!(host.record(&subtask("part2", "the menu is gone")).level, Level::Gate);
-    // A human's word about a part is about the whole.
+    // A human's decision about a subtask applies to its parent.
     assert_eq!(host.reset("part2", ResetReason::HumanIntervention).len(), 1);
     assert_eq!((host.count("part2"), host.count("big")), (0, 0));
 }
@@ -482,7 +481,7 @@ fn a_part_of_a_part() {
         host.record(&json!({"type": "failure", "task": "c", "parentTask": "b", "message": "c broke"}));
     }
     assert_eq!((host.count("a"), host.count("b"), host.count("c")), (1, 1, 1));
-    // Tasks that are each other's parent are no trap.
+    // Tasks that are each other's parents cause no endless loop.
     host.record(&json!({"type": "failure", "task": "a", "parentTask": "c", "message": "a broke"}));
 }
 
@@ -508,7 +507,7 @@ fn a_task_is_forgotten_after_a_day() {
         (0..count).for_each(|_| _ = host.fail(task, TYPE_ERROR));
     }
     let start = host.at;
-    // The run goes on with one of the two.
+    // The run continues with one of the two.
     host.record(&json!({"type": "failure", "task": "busy", "message": "x is blank", "at": start + day / 2}));
     host.record(&json!({"type": "failure", "task": "busy", "message": "y is blank", "at": start + day + minute}));
     assert_eq!((host.count("idle"), host.count("busy")), (0, 1));
@@ -569,7 +568,7 @@ fn only_a_humans_answer_resolves_a_gate() {
             host.fail(task, TYPE_ERROR);
         }
     }
-    // A task that is done behind its gate has got around it by itself.
+    // A task completed despite its gate resolved the loop by itself.
     assert_eq!(host.reset("task1", ResetReason::TaskCompleted).len(), 1);
     let loops = host.metrics().loops;
     assert_eq!((loops.gates, loops.resets, loops.resolved, loops.resolution_ms), (2, 1, 0, 0));
@@ -619,7 +618,7 @@ fn blank_failures_are_nothing_to_compare() {
     }
 }
 
-/// One event about tasks, from a small world in which much repeats.
+/// One event about tasks, from a small set of values, so that much repeats.
 fn any_event() -> impl Strategy<Value = Value> {
     let task = (0..4_u8, 0..4_u8);
     let body = prop_oneof![

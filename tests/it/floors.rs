@@ -1,8 +1,9 @@
-//! What the detector is worth: beside reference rules of the kind that agents ship with, and without each of its rules.
+//! The detector's score, compared with reference rules of the kind that agents ship with, and without each of its
+//! rules.
 //!
-//! `cargo test --test it floors -- --nocapture` prints the tables. `LOOPWARDEN_SCENARIOS=FILE` adds a scenario file that is
-//! no part of the project. All figures are those of the configuration a new user has: scenarios that bring their own
-//! configuration, or that ask for a stronger level than `nudge`, are left out.
+//! `cargo test --test it floors -- --nocapture` prints the tables. `LOOPWARDEN_SCENARIOS=FILE` adds a scenario file
+//! from outside the project. All figures are for the default configuration: scenarios with a configuration of their
+//! own, or that require a stronger level than `nudge`, are left out.
 
 use crate::labelled::{Labelled, Reached, labelled_corpus, labelled_file, reached};
 use crate::reference::{Reference, alarm};
@@ -10,12 +11,12 @@ use loopwarden::rules;
 use std::env;
 use std::path::Path;
 
-/// What a rule made of a set of scenarios.
+/// A rule's results on a set of scenarios.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Score {
-    /// Loops with an alarm, at whatever event.
+    /// Loops with an alarm, at any event.
     caught: usize,
-    /// Those with one by the event by which the scenario wants it.
+    /// Loops with an alarm by the event that the scenario requires.
     in_time: usize,
     loops: usize,
     false_alarms: usize,
@@ -55,7 +56,7 @@ fn by_default(scenario: &Labelled) -> bool {
     scenario.raw.config.is_none() && scenario.raw.min_level.is_none()
 }
 
-/// The sets of scenarios that are scored apart.
+/// The sets of scenarios that are scored separately.
 fn sets() -> Vec<(String, Vec<Labelled>)> {
     let (field, own): (Vec<_>, Vec<_>) =
         labelled_corpus().into_iter().filter(by_default).partition(|scenario| scenario.file.starts_with("field-"));
@@ -95,14 +96,14 @@ fn no_reference_rule_does_better() {
                 rule.name()
             );
             assert!(ours.false_alarms <= theirs.false_alarms, "{name}: {} has fewer false alarms", rule.name());
-            // A floor that catches nothing would hold whatever the detector did.
+            // A baseline that catches nothing would hold whatever the detector did.
             assert!(theirs.caught > 0, "{name}: {} is not what it is named after", rule.name());
         }
     }
 }
 
-/// The score on the scenarios written from field reports, before which nothing was tuned: it must not decline. What each
-/// of the missed ones is missed by stands beside it in its file, as `knownMiss`.
+/// The score on the scenarios from field reports, for which nothing had been tuned, must not decline. What each missed
+/// one lacks is noted in its file as `knownMiss`.
 #[test]
 fn the_field_reports_keep_their_score() {
     let scenarios: Vec<Labelled> =
@@ -116,7 +117,7 @@ fn the_field_reports_keep_their_score() {
     assert!(blocks.caught >= 90 && blocks.false_alarms <= 1, "{blocks:?}");
 }
 
-/// What each rule is worth: what is lost, and which false alarms go, when it is the only one that is off.
+/// The worth of each rule: the loops missed, and the false alarms avoided, if only this rule is off.
 #[test]
 fn every_rule_is_worth_something() {
     let mut worth = 0;
@@ -127,7 +128,7 @@ fn every_rule_is_worth_something() {
             let config = format!(r#"{{"rules":{{"{}":{{"enabled":false}}}}}}"#, rule.id);
             let (mut nudges, mut blocks, mut gone) = (Vec::new(), 0, 0);
             for (scenario, with) in scenarios.iter().zip(&whole) {
-                // Without a finding of this rule nothing changes when it is off.
+                // Without a finding of this rule, turning it off changes nothing.
                 if !with.rules.contains(rule.id) {
                     continue;
                 }

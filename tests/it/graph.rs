@@ -22,7 +22,7 @@ fn turn(detector: &mut Detector, node: &str, fields: &str) -> Verdict {
     record(detector, format!(r#"{{"type":"turn","node":"{node}"{fields}}}"#))
 }
 
-/// One lap of coder and verifier: the verdict on the delivery that closes it.
+/// One lap of coder and verifier; returns the verdict on the delivery that closes it.
 fn lap(detector: &mut Detector) -> Verdict {
     deliver(detector, "coder", "verifier");
     deliver(detector, "verifier", "coder")
@@ -38,7 +38,7 @@ fn badge(detector: &Detector) -> String {
     cycles[0].badge.clone()
 }
 
-/// The kind of the leading finding of a run that was halted for its budget.
+/// The kind of the leading finding of a run halted for its budget.
 fn spent(verdict: &Verdict) -> &str {
     assert_eq!((verdict.level, verdict.halt_reason), (Level::Halt, Some(HaltReason::BudgetExceeded)));
     &verdict.findings[0].kind
@@ -108,7 +108,7 @@ fn a_delivery_names_its_edge_or_its_ends() {
     record(&mut detector, r#"{"type":"delivery","from":"verifier","to":"coder","edge":"to-coder"}"#);
     record(&mut detector, r#"{"type":"delivery","from":"verifier","to":"coder"}"#);
     assert_eq!(badge(&detector), "Loop 2/8");
-    // What is no edge of the workflow closes nothing.
+    // A delivery that is not an edge of the workflow closes nothing.
     record(&mut detector, r#"{"type":"delivery","from":"coder","to":"coder"}"#);
     record(&mut detector, r#"{"type":"delivery","from":"somebody","to":"coder"}"#);
     assert_eq!(badge(&detector), "Loop 2/8");
@@ -173,7 +173,7 @@ fn two_budgets_spent_at_once_are_both_named() {
 
 #[test]
 fn the_defaults_are_for_workflows_alone() {
-    // A host that reports turns and no workflow keeps its long runs; a budget that it sets holds.
+    // A host that reports turns but no workflow may have long runs; a budget that it sets applies.
     let mut detector = detector("{}");
     for index in 0..50 {
         let said = format!(r#","finalMessage":"turn {index}","durationMs":900000"#);
@@ -199,7 +199,7 @@ fn a_workflow_is_learned_from_deliveries_and_requests() {
         assert_eq!(badge(&learning), format!("Loop {iteration}/8"));
     }
     assert_eq!(spent(&lap(&mut learning)), "cycle-iterations");
-    // Requests teach edges. They are no deliveries, so that they count no iterations.
+    // Requests teach edges, but are not deliveries and count no iterations.
     let mut learning = detector("{}");
     for (from, to) in [("lead", "dev"), ("dev", "tester"), ("tester", "lead")].into_iter().cycle().take(30) {
         let about = format!("{from} wants something of {to}");
@@ -244,13 +244,13 @@ fn a_workflow_that_changes_keeps_the_counters_of_cycles_that_stay() {
         lap(&mut detector);
     }
     let id = cycles(&detector)[0].cycle_id.clone();
-    // A reviewer is added who is on no cycle with them, and the nodes come in another order.
+    // Adds a reviewer who is on no cycle with them, and declares the nodes in another order.
     let larger = PAIR
         .replace(r#"["coder","verifier"]"#, r#"["reviewer","coder","verifier"]"#)
         .replace(r#""edges":["#, r#""edges":[{"from":"verifier","to":"reviewer"},"#);
     declare(&mut detector, &larger);
     assert_eq!((badge(&detector).as_str(), &cycles(&detector)[0].cycle_id), ("Loop 5/8", &id));
-    // Now the reviewer sends work back: another cycle, which has not gone round yet.
+    // Now the reviewer sends work back: a different cycle, without iterations so far.
     let closed = larger.replace(r#""edges":["#, r#""edges":[{"from":"reviewer","to":"coder"},"#);
     declare(&mut detector, &closed);
     assert_ne!(cycles(&detector)[0].cycle_id, id);
@@ -334,7 +334,7 @@ fn tasks_count_for_themselves_and_subtasks_for_their_parent() {
     assert_eq!(badge(&detector, r#"{"task":"one"}"#), "Loop 3/8");
     assert_eq!(badge(&detector, r#"{"task":"two"}"#), "Loop 6/8");
     assert_eq!(badge(&detector, r#"{"task":"half","parentTask":"two"}"#), "Loop 6/8");
-    // A human's message gives nothing back, a task that is done does.
+    // A human's message resets nothing; a completed task does.
     record(&mut detector, r#"{"type":"message","role":"user","text":"go on"}"#);
     assert_eq!(badge(&detector, r#"{"task":"two"}"#), "Loop 6/8");
     detector.reset(&json::scope(r#"{"task":"two"}"#).unwrap(), ResetReason::TaskCompleted);
@@ -409,7 +409,7 @@ fn what_the_host_makes_itself_and_what_is_only_checked_is_not_counted() {
     assert_eq!(badge(&detector), "Loop 7/8");
 }
 
-/// Any event of a workflow over few names, so that things meet.
+/// Any event of a workflow, over few names, so that they collide.
 fn any_event() -> impl Strategy<Value = String> {
     let node = || prop::sample::select(vec!["a", "b", "c", "d"]);
     let task = prop::sample::select(vec!["", r#","task":"t""#, r#","task":"s","parentTask":"t""#, r#","run":"r""#]);
@@ -479,7 +479,7 @@ fn a_status_tells_the_turns_that_a_node_has_left() {
         left(&pair),
         [("coder".into(), 3, Some(3)), ("reader".into(), 1, None), ("verifier".into(), 0, Some(6))]
     );
-    // A budget that is set binds every node, and time as well.
+    // A configured budget applies to every node, as does one for time.
     let mut limited = detector(r#"{"budgets":{"maxTurnsPerNode":4,"maxRuntimeMsPerNode":5000}}"#);
     record(&mut limited, r#"{"type":"turn","node":"solo","durationMs":1200}"#);
     let node = limited.status(&Scope::default()).nodes["solo"];

@@ -1,10 +1,10 @@
-//! What the tests share.
+//! Helpers shared by the tests.
 
 use loopwarden::model::{Config, Level, Scope, Verdict};
 use loopwarden::transcript::Transcript;
 use loopwarden::{Detector, json};
 
-/// A detector with a configuration as JSON text; `{}` is the default one.
+/// A detector with a configuration as JSON text; `{}` is the default.
 pub(crate) fn detector(config: &str) -> Detector {
     json::detector(config).unwrap()
 }
@@ -19,7 +19,7 @@ pub(crate) fn scope(task: &str) -> Scope {
     Scope { task: Some(task.into()), ..Scope::default() }
 }
 
-/// The strongest level that a transcript reaches, with every rule that found something in it.
+/// The strongest level that a transcript reaches, and every rule with a finding.
 pub(crate) fn verdict(transcript: &Transcript) -> (Level, Vec<String>) {
     let mut detector = Detector::new(Config::default()).unwrap();
     let (mut level, mut rules) = (Level::Continue, Vec::new());

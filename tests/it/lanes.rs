@@ -1,5 +1,5 @@
 //! Calls, texts and streams of several tasks in one run: what an agent does at one neither hides a loop at another nor
-//! makes one.
+//! creates one.
 
 use crate::kit::detector;
 use loopwarden::model::{Level, ResetReason, Scope, Verdict};
@@ -14,7 +14,7 @@ fn record(detector: &mut Detector, event: &Value) -> Verdict {
     verdict
 }
 
-/// An event of a task; of none where its name is empty.
+/// An event of a task; of none if its name is empty.
 fn of(task: &str, mut event: Value) -> Value {
     if !task.is_empty() {
         event.as_object_mut().unwrap().insert("task".into(), task.into());
@@ -30,7 +30,7 @@ fn result(tool: &str, outcome: &str, output: &str) -> Value {
     json!({"type": "tool-result", "tool": tool, "outcome": outcome, "output": output, "agent": "one"})
 }
 
-/// A call that fails as it always does.
+/// A call that fails as always.
 fn stuck(detector: &mut Detector, task: &str) -> Verdict {
     record(detector, &of(task, call("fetch", json!({"url": "https://example.org/menu"}))));
     record(detector, &of(task, result("fetch", "error", "TypeError: menu is not iterable")))
@@ -44,7 +44,7 @@ fn fresh(detector: &mut Detector, task: &str, number: usize) -> Verdict {
     record(detector, &of(task, result("fetch", "ok", &text)))
 }
 
-/// A change that was not made before.
+/// A change not made before.
 fn change(detector: &mut Detector, task: &str, number: usize) -> Verdict {
     let args = json!({"path": format!("shelf-{number}.md"), "content": format!("shelf {number}")});
     record(detector, &of(task, call("write_file", args)));
@@ -69,7 +69,7 @@ fn each_task_has_its_own_evidence() {
     let expected: Vec<Level> = (0..8).map(|_| stuck(&mut alone, "A").level).collect();
     assert_eq!(expected[2], Level::Nudge);
     assert_eq!(expected.iter().max(), Some(&Level::Halt));
-    // Beside a healthy task, beside calls of no task, beside a task that is stuck in the same way.
+    // Beside a healthy task, beside calls without a task, beside a task stuck in the same way.
     for other in ["B", ""] {
         let mut beside = detector("{}");
         for (index, expected) in expected.iter().enumerate() {
@@ -88,7 +88,7 @@ fn each_task_has_its_own_evidence() {
 
 #[test]
 fn a_loop_under_changing_names_is_each_tasks_own() {
-    // Six equal failures of two tasks in turns are three of each.
+    // Six equal failures of two alternating tasks are three for each.
     let mut detector = detector("{}");
     let levels: Vec<Level> = (0..6).map(|n| stuck(&mut detector, ["A", "B"][n % 2]).level).collect();
     assert_eq!(levels[..4], [Level::Continue; 4]);
@@ -105,13 +105,13 @@ fn a_status_tells_what_a_task_has_done() {
     let of_a = rules(&detector, &task("A"));
     assert!(of_a.contains(&("repeated-error".into(), 2)), "{of_a:?}");
     assert!(rules(&detector, &task("B")).iter().all(|(rule, _)| rule != "repeated-error"));
-    // The run has what any of its tasks has, an agent what it did alone.
+    // The run has what any of its tasks has; an agent, what it did alone.
     assert!(rules(&detector, &Scope::default()).contains(&("repeated-error".into(), 2)));
     let agent = |name: &str| Scope { agent: Some(name.into()), ..task("A") };
     assert!(rules(&detector, &agent("one")).contains(&("repeated-error".into(), 2)));
     assert_eq!(rules(&detector, &agent("two")), []);
     assert_eq!(detector.status(&Scope::default()).steps, 4);
-    // A part's calls are in the whole.
+    // A subtask's calls count for its parent.
     let mut part = of("part", call("fetch", json!({"url": "x"})));
     part["parentTask"] = "whole".into();
     for _ in 0..3 {
@@ -141,7 +141,7 @@ fn a_completed_task_takes_its_evidence_along_and_no_other() {
         assert_eq!(stuck(&mut detector, "B").level, Level::Nudge);
         assert_eq!(stuck(&mut detector, "").level, Level::Nudge);
     }
-    // A call that waited is nobody's any more.
+    // A pending call is dropped with its task.
     let mut waiting = detector("{}");
     record(&mut waiting, &of("A", call("fetch", json!({"url": "x"}))));
     complete(&mut waiting, "A");
@@ -167,7 +167,7 @@ fn a_humans_words_end_the_evidence_of_every_task() {
             let after = detector.status(&task(name)).rules;
             assert!(after.iter().all(|rule| rule.rule == "resubmission"), "{name}, words at {named:?}: {after:?}");
         }
-        // What goes on in spite of them is the task's that they were about, or every one's.
+        // The task that the message was about (any, if it named none) continues like the run without tasks.
         let heard = if named == "B" { "B" } else { "A" };
         for expected in &expected {
             assert_eq!(stuck(&mut detector, heard).level, *expected, "words at {named:?}");
@@ -205,7 +205,7 @@ fn what_a_person_says_is_heard_at_every_task() {
 
 #[test]
 fn a_result_belongs_to_its_call() {
-    // It names its call or its tool, and no task.
+    // It names its call or its tool, but no task.
     for id in [true, false] {
         let mut detector = detector("{}");
         let mut last = Verdict::default();
@@ -227,7 +227,7 @@ fn a_result_belongs_to_its_call() {
         assert!(!detector.report(&task("A")).findings.is_empty());
         assert!(detector.status(&task("A")).rules.iter().any(|rule| rule.rule == "repeated-error" && rule.count == 3));
     }
-    // Two tasks of one agent have the same tool at work at once, without ids: neither takes the other's result.
+    // Two tasks of one agent use the same tool at the same time, without ids: neither takes the other's result.
     let mut detector = detector("{}");
     let mut most = [Level::Continue; 2];
     for number in 0..4 {
@@ -272,7 +272,7 @@ fn call_ids_are_a_tasks_own() {
 
 #[test]
 fn another_agent_at_the_same_task() {
-    // What is a task's stays its own when another agent goes on with it; what is an agent's stays that one's.
+    // A task's evidence stays when another agent continues it; an agent's evidence stays that agent's.
     let mut detector = detector("{}");
     for agent in ["one", "two", "one", "two"] {
         for mut event in
@@ -288,7 +288,7 @@ fn another_agent_at_the_same_task() {
 
 #[test]
 fn a_change_of_a_part_is_one_of_the_whole() {
-    // The whole runs the same failing test after each change of its part: that is work, however often.
+    // The parent runs the same failing test after each change by its subtask: that is work, however often.
     let test = |detector: &mut Detector| {
         record(detector, &of("whole", call("bash", json!({"command": "make test"}))));
         record(detector, &of("whole", result("bash", "error", "FAILED: test_menu - expected 3, got 2"))).level
@@ -339,7 +339,7 @@ fn texts_and_streams_are_a_tasks_own() {
     let mut last = Level::Continue;
     for number in 0..3 {
         last = says(&mut detector, "A", "I will now open the menu and look.");
-        // What another task gets done is no answer to what this one says.
+        // Another task's progress does not answer what this one says.
         fresh(&mut detector, "B", number);
     }
     assert_eq!(last, Level::Nudge);
@@ -385,7 +385,7 @@ fn thirty_two_tasks_in_turns_are_all_found() {
 
 #[test]
 fn what_is_kept_of_tasks_is_bounded() {
-    // Long healthy work of many tasks makes room; the loops among them are found.
+    // Long healthy work of many tasks gets evicted; the loops among them are found.
     let mut detector = detector("{}");
     let mut largest = 0;
     let mut found = 0;

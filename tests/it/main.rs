@@ -1,8 +1,8 @@
-//! Everything that is tested from outside, in one program: it is linked once.
+//! All integration tests in one program, so that it is linked once.
 //!
-//! `cargo test --test it NAME` runs the tests of a file or one of them. Only what counts allocations is a program of its own
-//! (`tests/bounds.rs`). Files are named from the package's folder, where cargo runs tests, and never by a path that the compiler
-//! saw: a target folder may outlive the clone that filled it.
+//! `cargo test --test it NAME` runs the tests of a file, or one of them. Only what counts allocations is a program of
+//! its own (`tests/bounds.rs`). Files are named relative to the package's folder, in which cargo runs tests, never by a
+//! path from compile time: a target folder may outlive the clone that filled it.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Every figure of the metrics is what a plain recount of events, verdicts and records gives.
+//! Every figure in the metrics equals a plain recount of events, verdicts and records.
 
 use crate::kit::record;
 use loopwarden::model::{Decision, Level, LevelCounts, Record, ResetReason, Scope, Verdict};
@@ -24,7 +24,7 @@ fn add(counts: &mut LevelCounts, level: Level) {
     }
 }
 
-/// An event of every kind that a figure is about, over few names, so that things repeat.
+/// An event of every kind that affects a figure, over few names, so that things repeat.
 fn any_event() -> impl Strategy<Value = String> {
     let word = || prop::sample::select(vec!["oak", "elm", "503 Service Unavailable", "4 tests failing"]);
     let phase = || prop::sample::select(vec!["plan", "test", "fix"]);
@@ -46,7 +46,7 @@ fn any_event() -> impl Strategy<Value = String> {
     })
 }
 
-/// The figures counted by hand.
+/// The recounted figures.
 #[derive(Default)]
 struct Recount {
     verdicts: LevelCounts,
@@ -119,7 +119,7 @@ proptest! {
             if restored {
                 detector = Detector::restore(&detector.snapshot()).unwrap();
             }
-            // What is only asked is not counted.
+            // Checks are not counted.
             detector.check(&json::event(event).unwrap()).unwrap();
             recount.take(config, event, &detector.record(&json::event(event).unwrap()).unwrap());
         }
@@ -194,7 +194,7 @@ fn resolution_is_a_scopes_own() {
     drop(detector.acknowledge(&scope("a"), &Decision::Continue).unwrap());
     let metrics = detector.metrics();
     assert_eq!((metrics.resolved, metrics.loops.resolved), (1, 1));
-    // Found at 4 s and gated at 6 s, at 7 s it is over.
+    // Found at 4 s, gated at 6 s and over at 7 s.
     assert_eq!((metrics.resolution_ms, metrics.loops.resolution_ms), (3000, 1000));
     drop(detector.reset(&scope("b"), ResetReason::TaskCompleted));
     let metrics = detector.metrics();
@@ -216,7 +216,7 @@ fn a_refusal_that_was_obeyed_is_counted() {
         assert!(record(&mut detector, &told).findings.is_empty(), "it is no hook's");
         assert_eq!((detector.metrics().phase_visits_blocked, detector.metrics().hitl_triggered), (times, times));
     }
-    // A hook of the host's is one.
+    // A host's hook blocks count too.
     let hook = r#"{"type":"host","kind":"hook-block","name":"lint"}"#;
     let found: Vec<Level> = (0..3).map(|_| record(&mut detector, hook).level).collect();
     assert_eq!(found, [Level::Continue, Level::Continue, Level::Nudge]);

@@ -1,4 +1,4 @@
-//! The operations as a host sees them: the ladder, shadow mode, a human's answers, resets, snapshots, privacy.
+//! The operations as a host sees them: the ladder, shadow mode, human decisions, resets, snapshots, privacy.
 
 use crate::kit::{detector, record};
 use loopwarden::model::{Decision, ErrorCode, HaltReason, Level, Recommendation, ResetReason, Scope, Verdict};
@@ -185,7 +185,7 @@ fn resets() {
         fail(&mut detector, 2);
         detector.reset(&Scope::default(), reason);
         assert_eq!(fail(&mut detector, 1)[0].level, Level::Continue, "{reason:?}");
-        // Only a completed task leaves the run's budget as it was.
+        // Only a completed task does not reset the run's budget.
         let spent = record(&mut detector, output).level == Level::Halt;
         assert_eq!(spent, reason == ResetReason::TaskCompleted, "{reason:?}");
     }
@@ -199,7 +199,7 @@ fn runs_and_agents_are_apart() {
         for field in [format!(r#""run":"{}""#, turn % 3), format!(r#""run":"x","agent":"{}""#, turn % 5)] {
             record(&mut detector, with(CALL, &field));
             let verdict = record(&mut detector, with(RESULT, &field));
-            // Three runs of three calls each: the third one nudges. Five agents of two at most: never.
+            // Three runs with three calls each: the third call nudges. Five agents with at most two: never.
             let expected = if field.contains("agent") || turn < 6 { Level::Continue } else { Level::Nudge };
             assert_eq!(verdict.level, expected, "{turn} {field}");
         }
@@ -263,7 +263,7 @@ fn a_snapshot_keeps_every_configuration() {
     for file in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
         let text = std::fs::read_to_string(&file).unwrap();
         for line in text.lines().filter(|_| file.extension().is_some_and(|extension| extension == "jsonl")) {
-            // Some carry what JSON text can and serde does not read.
+            // Some scenarios contain JSON that serde does not read.
             let Ok(scenario) = serde_json::from_str::<serde_json::Value>(line) else { continue };
             let Some(config) = scenario.get("config") else { continue };
             let Ok(detector) = json::detector(&config.to_string()) else { continue };
@@ -273,7 +273,7 @@ fn a_snapshot_keeps_every_configuration() {
         }
     }
     assert!(configs > 50, "{configs}");
-    // What is as by default takes no room.
+    // Default values take no room.
     assert!(detector("{}").snapshot().len() < 200);
 }
 
@@ -319,7 +319,7 @@ fn status_tells_what_comes_next() {
     for failing in [7, 4, 2] {
         record(&mut detector, format!(r#"{{"type":"progress","tests":{{"failing":{failing}}},"at":{failing}}}"#));
     }
-    // After the progress: that ends the evidence gathered before it.
+    // After the progress report, which ends the evidence gathered before it.
     fail(&mut detector, 3);
     record(&mut detector, r#"{"type":"output","text":"made some progress","at":30007}"#);
     let status = detector.status(&Scope::default());
@@ -346,7 +346,7 @@ fn replayed_calls_count_once() {
 #[test]
 fn results_find_their_calls() {
     let mut detector = detector(ONE_RULE);
-    // Two calls at once, answered in the other order: only the ids tell which is which.
+    // Two parallel calls answered in reverse order: only the ids show which is which.
     for turn in 0..3 {
         for id in ["a", "b"] {
             record(
@@ -426,7 +426,7 @@ fn what_is_nested_too_deep_is_named() {
     }
     let error = json::config(&format!(r#"{{"tools":{deep}}}"#)).unwrap_err();
     assert_eq!(error.field.as_deref(), Some("tools"));
-    // Up to there it is the event's own word.
+    // Depths that the JSON parser still accepts are rejected by the detector itself.
     let text = format!(r#"{{"type":"tool-call","tool":"a","args":{}{}}}"#, "[".repeat(121), "]".repeat(121));
     let error = Detector::new(loopwarden::model::Config::default()).unwrap().record(&json::event(&text).unwrap());
     assert_eq!(error.unwrap_err().message, "nested deeper than 120 levels");

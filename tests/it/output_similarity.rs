@@ -1,4 +1,5 @@
-//! The fuzzy variant of output signatures: off by default, at least 90 % like any of the last five.
+//! The fuzzy variant of output signatures: off by default; fires if an output is at least 90 % like one of the last
+//! five.
 
 use loopwarden::json;
 use loopwarden::model::{HaltReason, Level, Verdict};
@@ -33,14 +34,14 @@ fn other_actions_on_the_same_file_are_not_alike() {
 
 #[test]
 fn where_signatures_see_progress_similarity_may_not() {
-    // The third example of the document: the reason why signatures are the default, and what this variant costs.
+    // The document's third example: why signatures are the default, and the cost of this variant.
     let outputs = ["3 tests failing - auth, login, logout", "2 tests failing - auth, login", "1 test failing - auth"];
     assert_eq!(levels(ON, &outputs), [Level::Continue; 3]);
     let numbers = ["12 of 40 tests of the storage layer fail", "11 of 40 tests of the storage layer fail"];
     assert_eq!(levels(ON, &numbers), [Level::Continue, Level::Gate]);
 }
 
-/// A text of so many characters, the first few of every hundred replaced by a letter that stands nowhere else.
+/// A text of so many characters in which the given number of letters is replaced by one that does not occur otherwise.
 fn changed(length: usize, replaced: usize) -> String {
     let plain: Vec<char> = "harbour crane quay lift ".chars().cycle().take(length - 1).chain(['.']).collect();
     let letters = plain.iter().enumerate().filter(|(_, letter)| letter.is_alphabetic()).map(|(index, _)| index);
@@ -51,7 +52,7 @@ fn changed(length: usize, replaced: usize) -> String {
 #[test]
 fn ninety_percent_is_the_edge() {
     use Level::{Continue, Gate};
-    // Of 100 characters: 91, 90 and 89 stay; of 1,000: 901, 900 and 899, which is 89.9 percent and not yet 90.
+    // Of 100 characters, 91, 90 and 89 stay; of 1,000, 901, 900 and 899, which is 89.9 percent and just below 90.
     for (length, replaced, level) in [
         (100, 9, Gate),
         (100, 10, Gate),

@@ -1,8 +1,9 @@
-//! What other detectors do, as configurations of this one: `tests/profiles/NAME.json` tells how, `facts.jsonl` beside
-//! them holds facts to try it on. `LOOPWARDEN_PEERS=FILE` measures a file of facts that is no part of the project.
+//! Other detectors mimicked by configurations of this one: `tests/profiles/NAME.json` says how, and `facts.jsonl` next
+//! to them has facts to check them with. `LOOPWARDEN_PEERS=FILE` measures a file of facts from outside the project.
 //!
 //! A fact is a scenario with the name of the peer, the settings it was observed under (`peerConfig`) and, besides
-//! `expect`, what holds after single events (`checkpoints`). `knownPeerMiss` marks an answer that is not to be copied.
+//! `expect`, what holds after single events (`checkpoints`). `knownPeerMiss` marks an answer that is deliberately not
+//! copied.
 
 use crate::peers_by_the_book;
 use crate::raw_scenario::{self, RawScenario, raw_scenarios};
@@ -15,7 +16,7 @@ use std::{env, fs};
 
 /// Per mille of the facts that a profile must reproduce.
 const AGREEMENT: usize = 980;
-/// Runs made up for each detector.
+/// Random runs for each detector.
 const RUNS: usize = 150;
 
 fn profiles_dir() -> PathBuf {
@@ -24,11 +25,11 @@ fn profiles_dir() -> PathBuf {
 
 /// One way to configure the detector like a peer.
 struct Profile {
-    /// Settings of the peer that this is for; all of them must be as given here.
+    /// Settings of the peer to which this applies; all of them must match.
     when: Map<String, Value>,
-    /// The configuration. `{"setting": NAME, "plus": N}` stands for the peer's own setting of that name, plus N, and at least
-    /// `least`. One that is null or below 1 makes 0: never; so does one that is absent, unless `else` says what holds
-    /// then, and a switch named by `if` that is off.
+    /// The configuration. `{"setting": NAME, "plus": N}` stands for the peer's setting of that name plus N, and at
+    /// least `least`. If that is null or below 1, the value is 0 (never); so is it if the setting is absent, unless
+    /// `else` has a default, or if a switch named by `if` is off.
     config: Value,
 }
 
@@ -54,7 +55,7 @@ fn profiles() -> BTreeMap<String, Vec<Profile>> {
     all
 }
 
-/// Puts the peer's settings into a profile's configuration.
+/// Fills the peer's settings into a profile's configuration.
 fn filled(value: &Value, peer: &Value) -> Value {
     match value {
         Value::Object(map) if map.contains_key("setting") => {
@@ -82,8 +83,8 @@ fn document(profile: &Profile, peer: &Value) -> String {
     filled(&profile.config, peer).to_string()
 }
 
-/// A text with its place holders spelled out: `<randomN>` stands for N letters that never come again, `<randomN-fixed>`
-/// for N that are the same every time.
+/// A text with its placeholders expanded: `<randomN>` stands for N letters that never recur, `<randomN-fixed>` for N
+/// letters that are always the same.
 fn spelled_out(text: &str, index: usize) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -138,7 +139,7 @@ fn disagreement(fact: &RawScenario, whole: &Value, profiles: &BTreeMap<String, V
         return None;
     }
     let wanted = fact.expect_at.unwrap_or(usize::MAX);
-    // Where nothing is expected, it is at the end: what came before the user's last words is over.
+    // If no loop is expected, only alarms after the user's last message count.
     let users = |event: &raw_scenario::RawEvent| {
         let event: Value = serde_json::from_str(&event.text).unwrap_or_default();
         event.get("role").and_then(Value::as_str) == Some("user") && event.get("synthetic") != Some(&json!(true))
@@ -155,7 +156,7 @@ fn disagreement(fact: &RawScenario, whole: &Value, profiles: &BTreeMap<String, V
     }
 }
 
-/// Facts and the disagreements among them.
+/// The number of facts, and the disagreements among them.
 fn measure(path: &Path) -> (usize, Vec<String>) {
     let text = fs::read_to_string(path).unwrap_or_else(|why| panic!("{}: {why}", path.display()));
     let facts = raw_scenarios(&text).unwrap_or_else(|why| panic!("{}: {why}", path.display()));
@@ -213,7 +214,7 @@ fn the_profiles_count_as_their_peers_do_by_the_book() {
         if let Some(first) = &first {
             println!("  {first}");
         }
-        // Runs without alarms, or with nothing else, would show nothing.
+        // Runs without alarms, or all with alarms, would show nothing.
         if loops * 5 < RUNS || loops * 50 > RUNS * 49 {
             wrong.push(format!("{}: {loops} of {RUNS} have an alarm", peer.profile));
         }

@@ -1,5 +1,5 @@
-//! Phases and transitions through the public API: every mechanism, message and worked example of the document about loop
-//! prevention, and the definition of oscillation that stands in for its palindromes.
+//! Phases and transitions through the public API: every mechanism, message and worked example of the document about
+//! loop prevention, and the definition of oscillation that replaces its palindromes.
 
 use loopwarden::model::{
     Body, Context, Decision, Event, Level, Recommendation, ResetReason, Scope, Transition, Verdict,
@@ -25,7 +25,7 @@ fn check(detector: &Detector, task: &str, transition: &str) -> Verdict {
     detector.check(&json::event(&events(task, transition)[0]).unwrap()).unwrap()
 }
 
-/// The number, counted from 1, of the first transition that is refused, and why.
+/// The number, from 1, of the first transition that is refused, and the reason.
 fn refused(config: &str, transitions: &str) -> Option<(usize, String)> {
     let verdicts = record(&mut json::detector(config).unwrap(), "issue", transitions);
     let index = verdicts.iter().position(|verdict| verdict.level >= Level::Block)?;
@@ -43,7 +43,7 @@ const ISSUE_789: &str = "plan→implement implement→test test→fix fix→impl
 fn issue_123_visits() {
     let (at, message) = refused(TEST_FIVE, ISSUE_123).unwrap();
     assert_eq!((at, message.as_str()), (7, "Phase 'test' exceeded max_visits (5) with 5 visits"));
-    // The last visit it may have is announced, and made.
+    // The last visit allowed is announced, and then made.
     let verdicts = record(&mut json::detector(TEST_FIVE).unwrap(), "Issue-123", ISSUE_123);
     let levels: Vec<_> = verdicts.iter().map(|verdict| verdict.level).collect();
     use Level::{Continue, Gate, Nudge};
@@ -59,7 +59,7 @@ fn issue_123_visits() {
 fn issue_456_transitions() {
     let (at, message) = refused(NO_CYCLES, ISSUE_456).unwrap();
     assert_eq!((at, message.as_str()), (11, "Transition fix→test exceeded max_transitions (5) with 5 occurrences"));
-    // Without a way back that is used up, the rule as it is written: made five times, refused the sixth.
+    // With no exhausted way back, the rule applies literally: made five times, refused the sixth.
     let on = ISSUE_456.replace("test→fix fix→test", "test→fix fix→lint lint→test");
     assert_eq!(on.split_whitespace().count(), 16);
     let next = on + " test→fix";
@@ -95,7 +95,7 @@ fn oscillation() {
         // One rework, also of two phases in a row.
         "implement→test test→implement implement→test test→deploy",
         "A→B B→C C→B B→A A→B B→C C→D",
-        // The palindrome of the document, read literally, would refuse each of these.
+        // The document's palindrome, read literally, would refuse each of these.
         "A→B B→A A→B",
         "A→B B→C C→C C→B B→A",
     ];
@@ -104,7 +104,7 @@ fn oscillation() {
     }
 }
 
-/// The definition over again, on transitions instead of phases: whether the last one closes a cycle.
+/// The definition again, on transitions instead of phases: whether the last one closes a cycle.
 fn oscillates(transitions: &[(char, char)], distinct: usize) -> bool {
     let last = &transitions[transitions.len().saturating_sub(10)..];
     (2..=5).any(|period| {
@@ -118,7 +118,7 @@ fn oscillates(transitions: &[(char, char)], distinct: usize) -> bool {
         let mut phases: Vec<char> = lap.iter().flat_map(|(from, to)| [*from, *to]).collect();
         phases.sort_unstable();
         phases.dedup();
-        // Out and back: walked backwards, the lap is the same lap begun elsewhere.
+        // Out and back: reversed, the lap is the same lap from another start.
         let back: Vec<_> = lap.iter().rev().map(|(from, to)| (*to, *from)).collect();
         let turns = (0..period).any(|start| {
             let rotated: Vec<_> = back.iter().cycle().skip(start).take(period).copied().collect();
@@ -132,9 +132,9 @@ fn oscillates(transitions: &[(char, char)], distinct: usize) -> bool {
 fn every_short_walk_is_judged_by_the_definition() {
     let config = r#"{"phases":{"maxVisitsDefault":0,"maxTransitionsDefault":0,"cycleDetectionLength":3}}"#;
     let (mut found, mut silent) = (0, 0);
-    // Every walk of nine transitions between four phases, each step being one of the three other phases.
+    // Every walk of nine transitions between four phases, each step to one of the three other phases.
     for number in 0..3_usize.pow(9) {
-        // A third of them is enough, and every prefix of theirs is judged as well.
+        // A third of them is enough, as all of their prefixes are judged too.
         if number % 3 != 1 {
             continue;
         }
@@ -170,7 +170,7 @@ fn a_check_refuses_and_a_record_counts() {
     assert_eq!(check(&detector, "Issue-123", "test→fix").level, Level::Continue);
     assert_eq!(check(&detector, "Issue-124", "→test").level, Level::Continue);
     assert_eq!(detector.snapshot(), before);
-    // A refused transition that the host makes all the same has happened.
+    // A refused transition that the host makes anyway has happened.
     record(&mut detector, "Issue-123", "test→test");
     let verdict = check(&detector, "Issue-123", "test→test");
     assert_eq!(verdict.findings[0].message, "Phase 'test' exceeded max_visits (5) with 6 visits");
@@ -258,7 +258,7 @@ fn metrics_count_what_was_refused() {
     let mut detector = json::detector(NO_CYCLES).unwrap();
     record(&mut detector, "a", ISSUE_456);
     assert_eq!((detector.metrics().transitions_blocked, detector.metrics().hitl_triggered), (1, 1));
-    // Nothing is refused in shadow mode.
+    // Shadow mode refuses nothing.
     let mut shadow = json::detector(r#"{"mode":"shadow"}"#).unwrap();
     let verdicts = record(&mut shadow, "c", ISSUE_789);
     assert_eq!((verdicts[6].level, verdicts[6].would_be), (Level::Observe, Some(Level::Gate)));
@@ -305,7 +305,7 @@ fn memory_is_bounded() {
         }
         sizes.push(detector.snapshot().len());
     }
-    // Numbers grow by a few bytes, collections do not.
+    // Numbers grow by a few bytes; collections do not grow.
     assert!(sizes[2].abs_diff(sizes[1]) < 4096 && sizes[2] < 120_000, "{sizes:?}");
     assert!(Detector::restore(&detector.snapshot()).is_ok());
 }

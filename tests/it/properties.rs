@@ -1,4 +1,4 @@
-//! What holds for every sequence of events.
+//! Properties of every sequence of events.
 
 use loopwarden::model::{
     Body, Channel, Collaboration, Config, Context, Custom, Delta, Event, Failure, Host, HostKind, Level, Memory,
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 /// Bytes of state that one run may take, whatever comes.
 const RUN_LIMIT: usize = 64 * 1024;
 
-/// Names of runs, agents and calls, with another name of the same length and another order for each.
+/// Names of runs, agents and calls, each with another name of the same length that sorts differently.
 const NAMES: [(&str, &str); 7] = [
     ("run-one", "run-zzz"),
     ("run-two", "run-aaa"),
@@ -147,7 +147,7 @@ fn event() -> impl Strategy<Value = Event> {
     (body(), context()).prop_map(|(body, context)| Event { body, context })
 }
 
-/// A stretch of a run: something that happens several times, with other things before and after.
+/// Part of a run: something repeated several times, with other events before and after.
 fn events() -> impl Strategy<Value = Vec<Event>> {
     let lap = vec(event(), 1..5);
     (vec(event(), 0..20), lap, 0..12_usize, vec(event(), 0..10)).prop_map(|(mut events, lap, laps, after)| {
@@ -157,7 +157,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
     })
 }
 
-/// Configurations that switch every part of the policy.
+/// Configurations that exercise every part of the policy.
 fn config() -> impl Strategy<Value = Config> {
     let documents = select(vec![
         "",
@@ -171,7 +171,7 @@ fn config() -> impl Strategy<Value = Config> {
     documents.prop_map(|text| json::config(text).unwrap())
 }
 
-/// Events that the types allow and the detector refuses.
+/// Events that the types allow but the detector rejects.
 fn refused() -> impl Strategy<Value = Event> {
     let bodies = select(vec![
         r#"{"type":"tool-call","tool":"t","args":1,"rawArgs":"1"}"#,
@@ -194,7 +194,7 @@ fn verdicts(detector: &mut Detector, events: &[Event]) -> Vec<Verdict> {
     events.iter().map(|event| detector.record(event).unwrap()).collect()
 }
 
-/// An event under other names of run, agent and call.
+/// An event with other names of run, agent and call.
 fn renamed(event: &Event) -> Event {
     json::event(&under_other_names(&json::to_string(event))).unwrap()
 }
@@ -277,9 +277,9 @@ proptest! {
         events in events(),
         inserted in vec((any::<prop::sample::Index>(), synthetic()), 1..12),
     ) {
-        // Only what the agent did is judged here, so the events it is compared with have no synthetic ones.
+        // Only the agent's actions are judged here, so the reference run has no synthetic events.
         let genuine: Vec<Event> = events.into_iter().filter(|event| !event.context.synthetic).collect();
-        // Whatever happens in a run keeps it: what another would have lost by its clock is not looked at here.
+        // Runs never become idle: what another run would lose by its clock is not tested here.
         let config = Config { memory: Memory { idle_ms: u64::MAX, ..Memory::default() }, ..Config::default() };
         let plain = verdicts(&mut detector(config.clone(), &[]), &genuine);
         let mut mixed = detector(config, &[]);
@@ -292,7 +292,7 @@ proptest! {
                     prop_assert!(level <= before, "{event:?} raised {before} to {level}");
                 }
             }
-            // A nudge is given once: where the host's own events end a turn it may come later, but not be a stronger one.
+            // A nudge is given once: it may come later if synthetic events end a turn, but must not be stronger.
             let peak = plain[..=index].iter().map(|verdict| verdict.level).max().unwrap();
             let level = mixed.record(event).unwrap().level;
             prop_assert!(level <= peak, "event {index}: {level}, without synthetic ones at most {peak} so far");
@@ -300,7 +300,7 @@ proptest! {
     }
 }
 
-/// The rules that listen to the clock, or whose evidence is worth more or less by it.
+/// Rules that depend on the time, or weigh their evidence by it.
 const TIMED: [&str; 7] = [
     "repeated-call",
     "repeated-failure",
@@ -311,7 +311,7 @@ const TIMED: [&str; 7] = [
     "node-budget",
 ];
 
-/// Findings of the rules that know no clock.
+/// Findings of the rules that do not depend on the time.
 fn untimed(verdict: &Verdict) -> Vec<String> {
     let findings = verdict.findings.iter().filter(|finding| !TIMED.contains(&finding.rule.as_str()));
     findings.map(|finding| format!("{} {} {}", finding.rule, finding.level, finding.count)).collect()
@@ -320,7 +320,7 @@ fn untimed(verdict: &Verdict) -> Vec<String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
-    /// However a host groups its events, whatever it asks in between and however often it goes through a snapshot.
+    /// However a host batches its events, whatever it checks in between, and however often it is stored and restored.
     #[test]
     fn neither_batches_nor_questions_matter(
         config in config(),
@@ -343,10 +343,11 @@ proptest! {
         }
     }
 
-    /// A run that takes twice or a thousand times as long is the same run to every rule that knows no clock.
+    /// A run that takes twice or a thousand times as long is the same run to every rule that does not depend on the
+    /// time.
     #[test]
     fn scaled_times_change_only_rules_of_time(events in events(), factor in select(vec![2_i64, 7, 1000])) {
-        // Neither eviction nor budgets, which are about time as well.
+        // Without eviction and budgets, which depend on the time too.
         let config = || Config { memory: Memory { idle_ms: u64::MAX, ..Memory::default() }, ..Config::default() };
         let near = |event: &Event| {
             let at = event.context.at.map(|at| at.rem_euclid(10_000_000));
@@ -361,7 +362,7 @@ proptest! {
     }
 }
 
-/// What hosts and this library's own advice put into a run: a message, or a whole call with its result.
+/// What hosts, and this library's own guidance, put into a run: a message, or a whole call with its result.
 fn synthetic() -> impl Strategy<Value = Vec<Event>> {
     let own_call = (tool(), arguments(), outcome(), text()).prop_map(|(tool, args, outcome, output)| {
         let call_id = Some("made-up".to_owned());
@@ -370,7 +371,7 @@ fn synthetic() -> impl Strategy<Value = Vec<Event>> {
     });
     let alone = prop_oneof![message(), text().prop_map(|text| Body::Output(Output { text }))];
     (prop_oneof![own_call, alone.prop_map(|body| vec![body])], context()).prop_map(|(bodies, context)| {
-        // Without a time: a clock that jumps is another matter than what was made up.
+        // Without a time, since jumps of the clock are not the subject here.
         let context = Context { synthetic: true, at: None, ..context };
         bodies.into_iter().map(|body| Event { body, context: context.clone() }).collect()
     })
@@ -411,7 +412,7 @@ proptest! {
                 largest = largest.max(detector.snapshot().len());
             }
         }
-        // A jump of the clock may have forgotten one of the two for its idleness.
+        // A jump of the clock may have evicted one of the two as idle.
         prop_assert!((1..=2).contains(&detector.metrics().runs));
         prop_assert!(largest <= empty + 2 * RUN_LIMIT, "two runs take {largest} bytes");
         prop_assert!(largest > empty, "nothing was remembered");

@@ -1,5 +1,5 @@
-//! The README says what the code does: its configuration is valid, its wasmtime example is the beginning of the one that
-//! is built and run. The table of rules in docs/rules.md is made from the core, and held to it here too.
+//! Checks the README against the code: its configuration is valid, and its wasmtime example is the beginning of the one
+//! that is built and run. The table of rules in docs/rules.md, generated from the core, is checked here too.
 
 use loopwarden::{json, rules};
 
@@ -18,7 +18,7 @@ fn the_configuration_is_valid() {
 
 #[test]
 fn the_rust_example_is_a_whole_program() {
-    // That it compiles and runs is what the crate's documentation tests, whose text this is.
+    // It is compiled and run as a doc test, since the README is the crate's documentation.
     let program = between("```rust\n", "```");
     assert!(program.contains("\nfn main() -> Result<"), "`?` needs a main that may fail");
     assert!(program.lines().all(|line| line != "#" && !line.starts_with("# ")), "GitHub shows what rustdoc hides");

@@ -1,5 +1,5 @@
-//! The report as a person reads it: what was called, what came of it and when, as far as may be shown; counts that explain
-//! themselves; options that fit; and nothing in it that acts.
+//! The report as a person reads it: the calls, their results and times, as far as they may be shown; counts that
+//! explain themselves; fitting options; and no active content.
 
 #![allow(
     clippy::unwrap_used,
@@ -13,7 +13,7 @@ use loopwarden::json;
 use loopwarden::model::{Level, Scope};
 use serde_json::{Value, json};
 
-/// A run of calls that fail alike, ten seconds each, until something is asked for; with its report.
+/// A run of calls that fail alike, ten seconds apart, until the detector asks for something; with its report.
 fn reported(
     config: &str,
     calls: usize,
@@ -89,7 +89,7 @@ fn nothing_in_it_acts() {
         let (level, report) = reported(config, 9, call, result);
         assert_eq!(level, Level::Halt);
         for line in report.lines() {
-            // What is outside of code must have no live sign of those that were put in.
+            // Outside code, none of the injected markup may be active.
             let mut outside = String::new();
             let mut rest = line;
             while let Some(at) = rest.find('`') {
@@ -112,7 +112,7 @@ fn nothing_in_it_acts() {
 
 #[test]
 fn options_fit_what_was_found() {
-    // A budget is raised, not worked around.
+    // A budget can be raised; changing the approach does not help.
     let (_, report) = reported(
         r#"{"attended":false,"budgets":{"maxIterations":3}}"#,
         4,
@@ -121,7 +121,7 @@ fn options_fit_what_was_found() {
     );
     assert!(report.contains("1. **Raise the budget** - `budgets.maxIterations` in the configuration"), "{report}");
     assert!(!report.contains("Rewind"), "{report}");
-    // What waits on others is waited for.
+    // An external failure is waited out.
     let mut detector = json::detector("{}").unwrap();
     for at in 0..6 {
         let failure =

@@ -1,4 +1,4 @@
-//! A salt makes what leaves of arguments and outputs worthless to whoever does not know it, and changes nothing else.
+//! A salt makes digests of arguments and outputs useless to anyone who does not know it, and changes nothing else.
 
 use crate::pins::{digests, found, published};
 use loopwarden::model::Verdict;
@@ -26,7 +26,7 @@ fn run(config: &str, snapshots: bool) -> Vec<Verdict> {
     verdicts
 }
 
-/// Rules whose signature tells of what a call was given or answered, and not of its tool alone.
+/// Rules whose signature depends on a call's arguments or result, and not only on its tool.
 const TELLING: [&str; 4] = ["repeated-call", "repeated-error", "blind-repeat", "cycle"];
 
 /// What a salt has to change.
@@ -78,7 +78,7 @@ fn a_salt_is_a_secret_of_some_length_and_is_not_repeated() {
     }
 }
 
-/// A run in which everything is told that a digest is made of, and no name that is one: what is secret is the number.
+/// A run with everything that digests are made of, and no name that looks like one; the secret is the number.
 fn everything(secret: u32) -> Vec<Value> {
     let mut events = Vec::new();
     for lap in 0..9 {
@@ -123,7 +123,7 @@ fn leaving(salt: Option<&str>, secret: u32) -> BTreeSet<String> {
 #[test]
 fn no_digest_of_a_text_leaves_without_the_salt() {
     let (plain, other_text) = (leaving(None, 493_027), leaving(None, 502_118));
-    // What a reader without the salt could try numbers out against.
+    // Digests that a reader without the salt could check guesses against.
     let telling: BTreeSet<_> = plain.difference(&other_text).collect();
     assert!(telling.len() > 8, "{telling:?}");
     let (one, other) = (leaving(Some("first secret"), 493_027), leaving(Some("other secret"), 493_027));
@@ -136,7 +136,7 @@ fn no_digest_of_a_text_leaves_without_the_salt() {
     }
 }
 
-/// A detector that was told everything, under a salt of 12 characters or none.
+/// A detector that was fed everything, with a salt of 12 characters or none.
 fn told(salt: Option<&str>, events: usize) -> Detector {
     let mut detector = json::detector(&json!({ "privacy": { "salt": salt } }).to_string()).unwrap();
     for event in everything(493_027).iter().take(events) {
@@ -145,7 +145,8 @@ fn told(salt: Option<&str>, events: usize) -> Detector {
     detector
 }
 
-/// Runs of six bytes that two snapshots share behind their configurations. A number that is a digest has no more.
+/// Number of six-byte sequences that two snapshots share behind their configurations. A number that is a digest has no
+/// more.
 fn shared(one: &[u8], other: &[u8]) -> usize {
     let state = |bytes: &[u8]| {
         let end = bytes.windows(2).rposition(|pair| pair == b"}}").unwrap_or(bytes.len() / 4);
@@ -161,7 +162,7 @@ fn a_salt_lies_over_all_that_a_snapshot_holds() {
     let plain = told(None, all).snapshot();
     let holds = |snapshot: &[u8], text: &str| snapshot.windows(text.len()).any(|window| window == text.as_bytes());
     assert!(holds(&plain, "dialled") && holds(&plain, "no answer to"));
-    // Without one the same words are the same bytes.
+    // Without a salt, equal words are equal bytes.
     assert!(shared(&plain, &told(None, all - 20).snapshot()) > plain.len() / 4);
     let (one, other) = (told(Some("first secret"), all), told(Some("other secret"), all));
     let (earlier, one, other) = (told(Some("first secret"), all - 20).snapshot(), one.snapshot(), other.snapshot());
@@ -169,11 +170,11 @@ fn a_salt_lies_over_all_that_a_snapshot_holds() {
         assert!(!holds(snapshot, "dialled") && !holds(snapshot, "no answer to"), "a name in clear");
         assert_eq!(Detector::restore(snapshot).unwrap().snapshot(), *snapshot);
     }
-    // Of two detectors, of one at two times, and beside one without a salt.
+    // Two detectors; one at two times; and each beside one without a salt.
     for (left, right) in [(&one, &other), (&one, &earlier), (&one, &plain), (&other, &plain)] {
         assert_eq!(shared(left, right), 0);
     }
-    // Nor does one lie under the veil of another.
+    // Nor do two snapshots use the same keystream.
     let pads = |left: &[u8], right: &[u8]| -> Vec<u8> {
         left.iter().rev().zip(right.iter().rev()).map(|(left, right)| left ^ right).take(2000).collect()
     };
@@ -197,14 +198,14 @@ fn nobody_finds_a_pin_in_what_is_published_under_a_salt() {
     const PIN: u32 = 493_027;
     let (plain, zeros) = (published(None, PIN), published(Some("00000000"), PIN));
     let (one, other) = (published(Some("first secret"), PIN), published(Some("other secret"), PIN));
-    // That the search is a good one: without a salt, or with one that can be guessed, it finds the PIN and nothing else.
+    // The attack is effective: without a salt, or with a guessable one, it finds the PIN and nothing else.
     let pins = PIN - 1_500..PIN + 1_500;
     let [in_plain, in_one, in_other] = &found(None, pins, &[&plain, &one, &other])[..] else { panic!("three answers") };
     assert_eq!(in_plain.iter().map(|(pin, _)| *pin).collect::<Vec<_>>(), [PIN]);
     assert_eq!((in_one.as_slice(), in_other.as_slice()), (&[][..], &[][..]));
     let guessed = found(Some("00000000"), PIN - 100..PIN + 100, &[&zeros, &one, &other]);
     assert_eq!(guessed.iter().map(Vec::len).collect::<Vec<_>>(), [1, 0, 0]);
-    // And what two users publish of one call is not the same.
+    // And two users publish different digests of the same call.
     let telling: Vec<_> = plain.iter().filter(|digest| !published(None, PIN + 1).contains(*digest)).collect();
     assert!(!telling.is_empty(), "{telling:?}");
     let same: Vec<_> = one.intersection(&other).filter(|digest| !plain.contains(*digest)).collect();

@@ -1,4 +1,4 @@
-//! What is said belongs to the scope that earned it: two tasks, two agents, series instead of single events.
+//! Levels and findings belong to the scope that earned them: two tasks, two agents, series instead of single events.
 
 use crate::kit::{detector, record};
 use loopwarden::model::{Decision, ErrorCode, Level, Recommendation, Record, ResetReason, Scope, Verdict};
@@ -40,12 +40,12 @@ fn a_report_is_of_its_scope_alone() {
     );
     assert_eq!(detector.status(&of_task("A")).level, Level::Gate);
     assert_eq!(detector.status(&of_task("B")).level, Level::Continue);
-    // The history under the gate is the gate's, in the run's report as well.
+    // The history below the gate belongs to the gate, in the run's report too.
     record(&mut detector, json!({"type": "progress", "task": "B", "tests": {"failing": 2}}));
     let markdown = detector.report_markdown(&Scope::default());
     assert_eq!(markdown.matches("- Event ").count(), 4, "{markdown}");
     assert_eq!(markdown, detector.report_markdown(&of_task("A")));
-    // Nobody has heard of a third.
+    // A third task is unknown.
     let unknown = detector.status(&of_task("C"));
     assert!(!unknown.known && unknown.rules.is_empty() && unknown.events == 0);
     assert_eq!((detector.status(&of_task("A")).events, detector.status(&of_task("B")).events), (4, 5));
@@ -66,7 +66,7 @@ fn completing_one_task_keeps_the_gate_of_the_other() {
     assert!(detector.report_markdown(&of_task("B")).contains("Loop detected after 3 attempts"));
     assert_eq!(output(&mut detector, "x", "B", FIX).level, Level::Gate, "the evidence about its outputs is there, too");
     assert_eq!(detector.report(&of_task("A")).findings, []);
-    // A part that is done does not take the whole's gate along.
+    // A completed subtask does not clear its parent's gate.
     let mut parts = self::detector("{}");
     for _ in 0..4 {
         record(&mut parts, json!({"type": "failure", "task": "part", "parentTask": "whole", "message": "it is blank"}));
@@ -96,7 +96,7 @@ fn an_agent_that_is_stuck_is_found_beside_others() {
     let report = detector.report_markdown(&of_agent("stuck"));
     assert!(report.contains("- Iteration 3: Fixed auth.ts - added null check ← Loop detected"), "{report}");
     assert!(detector.report_markdown(&of_agent("fine")).starts_with("## No Loop Detected"));
-    // Several that say it once each are none; nor is one agent at several tasks.
+    // Several agents that say it once each are no loop, nor is one agent at several tasks.
     for (agents, tasks) in [(["a", "b", "c"], ["T"; 3]), (["a"; 3], ["T", "U", "V"])] {
         let mut detector = self::detector("{}");
         for (agent, task) in agents.iter().zip(tasks) {
@@ -174,7 +174,7 @@ fn a_series_of_external_failures_is_one_thing() {
         }
         assert_eq!(detector.status(&of_task("T")).loop_count, 0);
     }
-    // A test that fails because of a login is the agent's own.
+    // A test that fails because of a login is the agent's own failure.
     let mut own = detector("{}");
     let levels: Vec<Level> =
         (0..4).map(|_| fail(&mut own, "T", "AssertionError: expected 401 to equal 200").level).collect();
@@ -191,7 +191,7 @@ fn a_rising_run_recommends_a_rollback_from_the_first_loop_on() {
         .collect();
     assert_eq!(said[2], (Level::Observe, Recommendation::Rollback));
     assert_eq!(said[3], (Level::Nudge, Recommendation::Rollback));
-    // With the figures beside messages that are all alike.
+    // With the figures reported separately and identical messages.
     let mut told = self::detector("{}");
     let mut last = Verdict::default();
     for failing in [1, 3, 5, 8] {
@@ -229,7 +229,7 @@ fn the_judges_reasoning_arrives() {
     assert!(detector.report_markdown(&of_task("T")).contains(&format!("**Reasoning**: {words}\n")));
     assert_eq!(detector.status(&of_task("T")).loop_reason.as_deref(), Some(words));
     assert!(!last.guidance.unwrap().contains("Ignore"), "what goes before the agent holds nobody's text");
-    // A silent judge leaves the document's words.
+    // A judge without a reason leaves the document's wording.
     let mut silent = self::detector("{}");
     fail(&mut silent, "T", "the page is red");
     let verdict =
@@ -245,7 +245,7 @@ fn similarity_at_the_edge() {
     };
     for length in [2_u32, 64, 256, 1536, 3072] {
         for (per_mille, expected) in [(840, 0), (845, 0), (849, 0), (851, 1), (855, 1), (860, 1)] {
-            // Long lists keep less of each number: the edge is half a per cent wide.
+            // Long lists keep fewer bits of each number, so the edge is half a per cent wide.
             if length > 256 && (849..=851).contains(&per_mille) {
                 continue;
             }
@@ -259,7 +259,7 @@ fn similarity_at_the_edge() {
             assert_eq!(detector.status(&of_task("T")).loop_count, expected, "{length} numbers at {per_mille}");
         }
     }
-    // Tasks may use models of their own.
+    // Tasks may use different models.
     let mut detector = detector("{}");
     record(&mut detector, asked(&[1.0, 0.5]));
     let mut other = asked(&[1.0, 0.5, 0.2]);
@@ -317,7 +317,7 @@ fn what_is_idle_goes_with_everything() {
     }
     let before = detector.status(&of_task("T"));
     assert!(before.known && !before.phases.is_empty() && !before.attempts.is_empty() && !before.nodes.is_empty());
-    // Somebody else is at work all the time, so that the run itself lives on.
+    // Another task is active all the time, so that the run itself stays alive.
     for time in 1..5 {
         record(
             &mut detector,
@@ -328,7 +328,7 @@ fn what_is_idle_goes_with_everything() {
     assert!(!after.known && after.phases.is_empty() && after.attempts.is_empty() && after.nodes.is_empty());
     assert_eq!((after.loop_count, after.level, after.rules), (0, Level::Continue, Vec::new()));
     assert_eq!(detector.report(&of_task("T")).findings, []);
-    // The authority that it was given is gone, too.
+    // The authority given to it is gone too.
     let again: Vec<Verdict> = (0..3)
         .map(|_| record(&mut detector, at(json!({"type": "attempt", "status": "blocked", "blockers": ["x"]}), 3000)))
         .collect();

@@ -1,4 +1,4 @@
-//! The examples of the documents that the rules come from, word for word, through the public API.
+//! The examples of the documents from which the rules derive, verbatim, through the public API.
 
 /// "Loop Detection": output signatures, their window, the report and the order of the safety checks.
 mod output_signatures {
@@ -23,7 +23,7 @@ mod output_signatures {
         outputs.iter().map(|text| iteration(&mut detector, text).level).collect()
     }
 
-    /// The rules that ask for a halt, in the order in which the verdict names them.
+    /// The rules that ask for a halt, in the verdict's order.
     fn halting(verdict: &Verdict) -> Vec<&str> {
         let asking = verdict.findings.iter().filter(|finding| finding.level == Level::Halt);
         asking.map(|finding| finding.rule.as_str()).collect()

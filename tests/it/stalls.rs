@@ -1,4 +1,4 @@
-//! Stalls: the four signals, what counts as progress, what is normalised, what the halt record holds.
+//! Stalls: the four signals, what counts as progress, what is normalised, and the contents of the halt record.
 
 use crate::kit::{detector, record};
 use loopwarden::json;
@@ -20,7 +20,7 @@ fn progress(fields: &str) -> String {
     format!(r#"{{"type":"progress",{fields}}}"#)
 }
 
-/// Turns of one node that all say something else, each followed by a reading of progress.
+/// Turns of one node with different messages, each followed by a progress report.
 fn iterations(readings: &[&str]) -> Vec<String> {
     let turns = readings.iter().enumerate();
     turns.flat_map(|(index, reading)| [said("coder", &format!("turn {index}")), progress(reading)]).collect()
@@ -108,7 +108,7 @@ fn the_same_diff_twice() {
 fn the_same_documents_twice() {
     stalls(&iterations(&[r##""docs":"# Guide\n\n- one\n""##, r##""docs":"# Guide\n- one""##]), "unchanged-diff", 3);
     goes_on(&iterations(&[r##""docs":"# Guide""##, r##""docs":"# Guide, part 1""##]));
-    // The code has not moved, the documents have: progress.
+    // The code has not changed but the documents have: progress.
     goes_on(&iterations(&[r#""diff":"d0","docs":"a""#, r#""diff":"d0","docs":"b""#, r#""diff":"d0","docs":"c""#]));
 }
 
@@ -156,7 +156,7 @@ fn a_checklist_and_documents_are_progress() {
 
 #[test]
 fn a_lap_of_several_nodes_is_one_iteration() {
-    // Everyone reports the state of the tree after his turn; only the coder changes it.
+    // Every node reports the state of the tree after its turn; only the coder changes it.
     let mut events = Vec::new();
     for index in 0..3 {
         for node in ["planner", "coder", "verifier"] {
@@ -217,7 +217,7 @@ fn the_policy_decides_level_and_recommendation() {
         for attended in [true, false] {
             let config = format!(r#"{{"onStall":"{policy}","attended":{attended}}}"#);
             let verdict = play(&config, &turns).pop().unwrap();
-            // Nobody can be asked: a gate ends the run, a block goes on as before.
+            // Nobody can be asked: a gate ends the run, a block continues as before.
             let halts = level == Level::Gate && !attended;
             assert_eq!(verdict.level, if halts { Level::Halt } else { level }, "{config}");
             assert_eq!(verdict.halt_reason, halts.then_some(HaltReason::Stalled));
@@ -240,7 +240,7 @@ fn thresholds_are_those_of_the_rules() {
         let config = format!(r#"{{"rules":{{"identical-output":{rules}}}}}"#);
         assert_eq!(first(&config, &turns).map(|(_, at)| at), at, "{rules}");
     }
-    // A nudge halts nothing.
+    // A nudge does not halt.
     let verdicts = play(r#"{"rules":{"identical-output":{"nudge":2}}}"#, &turns);
     assert!(verdicts[1].level == Level::Nudge && verdicts[1].records.is_empty());
     assert!(verdicts[2].level == Level::Gate && !verdicts[2].records.is_empty());

@@ -1,5 +1,5 @@
-//! What `status` says comes next is what comes next: every scenario of the corpus is replayed event by event, and each verdict is
-//! held against the status before it.
+//! What `status` predicts is what happens: every scenario of the corpus is replayed event by event, and each verdict is
+//! compared with the status before it.
 
 use crate::corpus::corpus;
 use crate::kit::{detector, record};
@@ -9,8 +9,7 @@ use loopwarden::{Detector, json, rules};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Rules that have no threshold of their own to come to: their section of the configuration says what happens when, or a judge
-/// does.
+/// Rules without a threshold of their own: their section of the configuration, or a judge, decides what happens when.
 const ELSEWHERE: [&str; 9] = [
     "counter",
     "cycle-budget",
@@ -23,37 +22,38 @@ const ELSEWHERE: [&str; 9] = [
     "turn-budget",
 ];
 
-/// Each scenario is replayed with one of so many settings.
+/// Each scenario is replayed with one of this many settings.
 const EVERY: usize = 7;
 
 type Standings = BTreeMap<String, RuleStanding>;
 
-/// Where each rule stands in the run of an event.
+/// The standing of each rule in an event's run.
 fn standings(detector: &Detector, run: Option<&str>) -> Standings {
     let status = detector.status(&Scope { run: run.map(Into::into), ..Scope::default() });
     status.rules.into_iter().map(|standing| (standing.rule.clone(), standing)).collect()
 }
 
-/// What came of what was said of a rule.
+/// How a prediction about a rule turned out.
 enum Came {
     AsSaid,
     Otherwise(String),
 }
 
-/// Holds what was said of a rule before an event against what the event led to. `told` is whether the rule has found anything
-/// in the run.
+/// Compares the prediction about a rule before an event with the event's verdict. `told` is whether the rule has
+/// already found something in the run.
 fn came(was: &RuleStanding, is: &RuleStanding, verdict: &Verdict, told: bool) -> Option<Came> {
     let found = verdict.findings.iter().find(|finding| finding.rule == was.rule.as_str());
     let what = found.map_or_else(|| "nothing".into(), |found| format!("{} at {}", found.level, found.count));
     let otherwise = |why: &str| Some(Came::Otherwise(format!("{why} at {}: {what}, now {}", was.count, is.count)));
-    // What is about something else that the rule holds less of says nothing about this.
+    // A finding about something of which the rule counts less says nothing about this prediction.
     let same = found.filter(|found| found.count == is.count);
-    // A loop that comes back is refused where it would be told, and one that goes on is told once, by whichever rule.
+    // A recurring loop is blocked where it would only be nudged, and a continuing one is reported once, by whichever
+    // rule.
     let relapse = |level: Level| told && level == Level::Block;
     let beside = verdict.findings.len() > 1;
     let again = |level: Level| (told || beside) && level == Level::Observe;
     match (was.next_level, was.next_threshold, was.no_next) {
-        // What was nearest is over, and what is nearest now is given more time.
+        // What was closest is over, and what is closest now has more time.
         (Some(next), Some(threshold), None) if is.next_level == Some(next) && is.next_threshold > Some(threshold) => {
             None
         }
@@ -78,8 +78,7 @@ fn came(was: &RuleStanding, is: &RuleStanding, verdict: &Verdict, told: bool) ->
     }
 }
 
-/// What was said of a rule and came otherwise, and the rules of which something came as it was said or was said to be only
-/// told.
+/// The predictions that failed, and the rules with a prediction that came true or that were predicted to only nudge.
 #[derive(Default)]
 struct Replayed {
     otherwise: Vec<String>,
@@ -128,7 +127,7 @@ fn what_status_says_comes_next_comes_next() {
     assert!(shown.iter().all(|rule| only_told.contains(*rule)), "only-told: {only_told:?}");
 }
 
-/// Whatever is set: presets, waiting tools, nobody who attends, thresholds that are left out.
+/// Under any settings: presets, polling tools, unattended runs, missing thresholds.
 #[test]
 fn what_is_said_comes_under_other_settings() {
     let settings = [
@@ -149,14 +148,14 @@ fn what_is_said_comes_under_other_settings() {
     assert!(replayed.otherwise.is_empty(), "{}", replayed.otherwise.join("\n"));
 }
 
-/// What the JSON door says of a rule.
+/// The JSON door's prediction for a rule.
 fn said(detector: &Detector, rule: &str) -> serde_json::Value {
     let status: serde_json::Value = serde_json::from_str(&json::status(detector, "{}").unwrap()).unwrap();
     let rules = status["rules"].as_array().unwrap();
     rules.iter().find(|standing| standing["rule"] == rule).cloned().unwrap_or_default()
 }
 
-/// Calls of one tool that get the same answer, each with what it asks.
+/// Calls of one tool that get the same answer, with the given arguments.
 fn ask<'a>(config: &str, tool: &str, asked: impl IntoIterator<Item = &'a str>) -> Detector {
     let mut detector = detector(config);
     for q in asked {
@@ -176,7 +175,7 @@ fn a_question_in_words_is_told_of_where_status_says() {
     let codes = ["a1", "b2", "c3"];
     let standing = json!({"rule": "same-answer", "count": 3, "nextThreshold": 4, "nextLevel": "nudge"});
     assert_eq!(said(&ask("{}", "web_search", codes), "same-answer"), standing);
-    // A view that does not move is told, and never refused.
+    // A view that does not change is only nudged, never blocked.
     let standing = json!({"rule": "same-answer", "count": 5, "noNext": "only-told"});
     assert_eq!(said(&ask("{}", "click", ["a1", "b2", "c3", "d4", "e5"]), "same-answer"), standing);
 }
@@ -189,13 +188,13 @@ fn waiting_and_thresholds_of_tools_are_told() {
     assert_eq!(of("{}", "repeated-call"), standing);
     let standing = json!({"rule": "repeated-call", "count": 6, "nextThreshold": 18, "nextLevel": "nudge"});
     assert_eq!(of(r#"{"tools":{"job":{"polling":true}}}"#, "repeated-call"), standing);
-    // Where a tool has other thresholds, none of them is given; where they say the same of what there is, it is.
+    // If a tool has thresholds of its own, none is given unless they agree on what comes next.
     let own = r#"{"tools":{"deploy_*":{"rules":{"repeated-call":{"block":10}}}}}"#;
     assert_eq!(of(own, "repeated-call"), json!({"rule": "repeated-call", "count": 6, "noNext": "by-tool"}));
     let same = r#"{"tools":{"deploy_*":{"rules":{"repeated-call":{"halt":30}}}}}"#;
     let standing = json!({"rule": "repeated-call", "count": 6, "nextThreshold": 12, "nextLevel": "block"});
     assert_eq!(of(same, "repeated-call"), standing);
-    // What never comes again within the window is no evidence any more.
+    // What does not recur within the window is no longer evidence.
     let mut old = ask("{}", "job", again);
     for n in 0..40 {
         record(&mut old, json!({"type": "tool-call", "tool": "read", "args": {"path": format!("f{n}")}}));

@@ -1,11 +1,11 @@
-//! What a server answers may be written by an enemy, or by a page that stands before all others. It may put advice before
-//! an agent that works honestly; it does not refuse its calls or end its run.
+//! A server's answers may be written by an attacker, or come from a page in front of all others. They may cause a nudge
+//! to an agent that works honestly, but must not get its calls refused or its run ended.
 
 use loopwarden::json;
 use loopwarden::model::{Level, Verdict};
 use serde_json::{Value, json};
 
-/// The strongest verdict of a run of calls, each with the answer to it.
+/// The strongest verdict on a run of calls, each with its result.
 fn strongest(calls: impl Iterator<Item = (Value, Value)>) -> Verdict {
     let mut detector = json::detector("{}").unwrap();
     let mut strongest = Verdict::default();
@@ -35,9 +35,9 @@ fn pages() -> impl Iterator<Item = String> {
     (0..40).map(move |at| format!("https://shop.example/{}/{}-{}", words[at % 8], words[at / 8], at * 37 + 11))
 }
 
-/// A tool that looks a page up, and the arguments for one.
+/// A tool that fetches a page, and its arguments for a page.
 type Fetcher = (&'static str, fn(&str) -> Value);
-/// What a server answers: by name, the outcome and the text for a page.
+/// A server's answer: its name, and outcome and text for a page.
 type Answer = (&'static str, fn(&str) -> (&'static str, String));
 
 fn fetchers() -> Vec<Fetcher> {

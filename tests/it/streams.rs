@@ -1,4 +1,4 @@
-//! Streams as a host sees them: deltas in, a verdict and the place to cut out.
+//! Streams as a host sees them: deltas go in, a verdict and the place to cut come out.
 
 use loopwarden::model::{
     Body, Channel, Context, Delta, Event, Finding, HaltReason, Level, Message, Role, Scope, Verdict,
@@ -20,7 +20,7 @@ fn play(events: impl IntoIterator<Item = Event>) -> Vec<Verdict> {
     events.into_iter().map(|event| detector.record(&event).unwrap()).collect()
 }
 
-/// The text in pieces whose sizes, in characters, are those given, over and over.
+/// The text in pieces, cycling through the given sizes in characters.
 fn pieces(text: &str, sizes: &[usize]) -> Vec<Event> {
     let characters: Vec<char> = text.chars().collect();
     let mut rest = characters.as_slice();

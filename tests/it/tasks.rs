@@ -1,4 +1,4 @@
-//! A run that is about many tasks at once: how many are remembered, what goes first, and that it is counted.
+//! A run with many tasks: how many are remembered, which are dropped first, and that this is counted.
 
 use crate::kit::{detector, record};
 use loopwarden::model::{Decision, Level, Metrics, ResetReason, Scope, Verdict};
@@ -7,7 +7,7 @@ use loopwarden::{Detector, json};
 /// Tasks that a run remembers at once.
 const REMEMBERED: usize = 32;
 
-/// Records the event of every task in turn, as often as asked; the verdicts of the last round.
+/// Records the event of every task in turn, `times` times; returns the verdicts of the last round.
 fn rounds(detector: &mut Detector, tasks: usize, times: usize, event: impl Fn(&str, usize) -> String) -> Vec<Verdict> {
     let mut last = Vec::new();
     for time in 0..times {
@@ -45,7 +45,7 @@ fn evicted(metrics: &Metrics) -> (u64, u64) {
     (metrics.tasks_evicted, metrics.task_parts_evicted)
 }
 
-/// Every system, how often its event must come, and the rule that then fires.
+/// For each mechanism: the event, how often it must come, and the rule that then fires.
 type System = (fn(&str, usize) -> String, usize, &'static str);
 const SYSTEMS: [System; 5] = [
     (failure, 4, "task-loop"),
@@ -72,13 +72,13 @@ fn thirty_two_tasks_in_turns_are_all_found() {
 fn one_task_more_and_the_oldest_goes_and_is_counted() {
     for (event, times, rule) in SYSTEMS {
         let mut detector = detector("{}");
-        // Each one is forgotten before its turn comes again.
+        // Each task is forgotten before its turn comes again.
         for verdict in rounds(&mut detector, REMEMBERED + 1, times, event) {
             assert!(verdict.level < Level::Nudge, "{rule}: {:?}", verdict.findings);
         }
         let expected = (REMEMBERED + 1) * times - REMEMBERED;
         assert_eq!(evicted(&detector.metrics()), (expected as u64, 0), "{rule}");
-        // What was forgotten is counted once, and survives a snapshot.
+        // Evictions are counted once, and the count survives a snapshot.
         let restored = Detector::restore(&detector.snapshot()).unwrap();
         assert_eq!(restored.metrics(), detector.metrics());
     }
@@ -129,17 +129,17 @@ fn parts_of_tasks_that_go_are_counted() {
     };
     assert_eq!(count(128, &transition), (0, 0));
     assert_eq!(count(130, &transition), (0, 2));
-    // Ten failures of a task are what the configuration asks for; beyond 128 of all of them, some have to go.
+    // Ten failures per task are configured; beyond 128 in total, some are dropped.
     assert_eq!(count(128, &failure), (0, 0));
     assert_eq!(count(130, &failure), (0, 2));
     assert_eq!(count(24, &request), (0, 0));
     assert_eq!(count(26, &request), (0, 2));
-    // Sixteen nodes of a task are compared by what they say.
+    // The outputs of sixteen nodes per task are compared.
     assert_eq!(count(16, &turn), (0, 0));
     assert_eq!(count(18, &turn), (0, 2));
 }
 
-/// All that a host can make a run keep about its tasks, with names, numbers and texts as long as they may be.
+/// Everything a host can make a run keep about its tasks, with the longest names, numbers and texts.
 #[test]
 fn the_worst_case_is_bounded() {
     let long = "ü".repeat(300);
@@ -149,7 +149,7 @@ fn the_worst_case_is_bounded() {
     let empty = detector.snapshot().len();
     let mut largest = 0;
     for index in 0..600_u64 {
-        // First many tasks in turns, then one that alone takes all the room.
+        // First many tasks in turn, then one that alone takes all the room.
         let (task, other) = (if index < 300 { index % 40 } else { 99 }, index * 7919 % 397);
         let context = format!(
             r#""task":"{long}{task}","agent":"{long}{}","step":{},"at":{}"#,
@@ -212,7 +212,7 @@ fn a_scope_without_a_task_is_the_run() {
         let status = detector.status(&named(task));
         (status.loop_count, status.attempts.len(), status.nodes.len())
     };
-    // A human's answer for the run is one for each of its tasks; so is a completed run, and a human's intervention.
+    // A decision for the run applies to each of its tasks; so do a completed run and a human's intervention.
     let human = |detector: &mut Detector, scope: &Scope| {
         let _ = detector.reset(scope, ResetReason::HumanIntervention);
     };
@@ -247,7 +247,7 @@ fn a_scope_without_a_task_is_the_run() {
             assert!(verdict.level < Level::Nudge, "{name}: {event}: {:?}", verdict.findings);
         }
     }
-    // By hand: everything, whatever the scope names.
+    // A manual reset clears everything, whatever the scope names.
     let mut detector = detector("{}");
     stalled(&mut detector, "a");
     stalled(&mut detector, "b");

@@ -1,5 +1,5 @@
-//! Recorded runs in the formats of other programs: what is read of them, what is told of broken ones, and that the loop
-//! in each sample of `tests/transcripts` is found.
+//! Recorded runs in the formats of other programs: what is read from them, the errors for broken ones, and that the
+//! loop in each sample of `tests/transcripts` is found.
 
 use loopwarden::model::{Config, Level};
 use loopwarden::transcript::{Format, Transcript, read};
@@ -12,7 +12,7 @@ fn sample(name: &str) -> String {
     std::fs::read_to_string(path).unwrap()
 }
 
-/// The strongest verdict of a run, and the rule that gave it.
+/// The strongest verdict on a run, and its rule.
 fn strongest(transcript: &Transcript) -> (Level, String) {
     let mut detector = Detector::new(Config::default()).unwrap();
     let mut found = (Level::Continue, String::new());
@@ -25,7 +25,7 @@ fn strongest(transcript: &Transcript) -> (Level, String) {
     found
 }
 
-/// Events in short: what, of whom, and how it ended.
+/// Summaries of events: type, actor and outcome.
 fn short(transcript: &Transcript) -> Vec<String> {
     let show = |event: &loopwarden::model::TraceEvent| {
         let map: Value = serde_json::from_str(&json::to_string(&event.event)).unwrap();
@@ -383,7 +383,7 @@ fn openhands() {
 
 #[test]
 fn gemini_cli() {
-    // A recording in lines: a message comes again when its call has ended.
+    // A recording as lines: a message is repeated when its call has ended.
     let text = r#"{"sessionId":"s","projectHash":"p","startTime":"2026-02-06T09:00:00.000Z","kind":"subagent"}
 {"id":"u","timestamp":"2026-02-06T09:00:00.000Z","type":"user","content":[{"text":"Go."}]}
 {"id":"g","timestamp":"2026-02-06T09:00:01.000Z","type":"gemini","content":"I will.","toolCalls":[{"id":"a","name":"ls","args":{},"status":"executing"},{"id":"b","name":"rm","args":{},"status":"cancelled","result":[{"functionResponse":{"response":{"error":"User did not allow tool call"}}}]}]}
@@ -425,7 +425,7 @@ fn gemini_cli() {
     let prompts =
         r#"[{"sessionId":"s","messageId":0,"type":"user","message":"Go.","timestamp":"2026-02-06T09:00:00.000Z"}]"#;
     reads(prompts, Format::GeminiCli, &["message role=user text=Go."], &[]);
-    // Telemetry is written as documents of several lines, one after the other.
+    // Telemetry is a sequence of multi-line documents.
     let record =
         |attributes: &str| format!("{{\n  \"hrTime\": [1, 2],\n  \"attributes\": {{\n    {attributes}\n  }}\n}}\n");
     let telemetry = [
@@ -502,7 +502,7 @@ fn opentelemetry() {
         &["5:invalid-json", "6:spanId", "7:gen_ai.tool.name"],
     );
     assert_eq!(read(&document, None).lines, [4, 4, 3, 3, 2, 2]);
-    // Without spans of tools the messages tell what was called.
+    // Without tool spans, calls are taken from the messages.
     reads(
         &span("1", 1, &chat, ""),
         Format::OpenTelemetry,

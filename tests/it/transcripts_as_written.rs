@@ -1,5 +1,5 @@
-//! Logs as tools really write them: what once made a healthy session look stuck, or hid a loop. All texts here are made
-//! up, in the form of the real ones.
+//! Logs as tools really write them: cases that once made a healthy session look stuck, or hid a loop. All texts here
+//! are made up, in the form of real ones.
 
 use crate::kit::verdict;
 use loopwarden::json;
@@ -74,7 +74,7 @@ fn notification(id: &str, status: &str, summary: &str, result: &str) -> String {
 
 #[test]
 fn news_of_background_tasks_is_no_order_to_go_on() {
-    // A dozen tasks end one after the other; the agent waits for the rest, in the same words or in others.
+    // A dozen tasks end one after another; the agent waits for the rest, in the same words or in others.
     for wait in [|_| "Waiting.".to_owned(), |n: usize| format!("{} still to come.", ["Three", "Some", "A few"][n % 3])]
     {
         let told = (0..12).flat_map(|n| {
@@ -86,7 +86,7 @@ fn news_of_background_tasks_is_no_order_to_go_on() {
         });
         is_quiet(&sound(&lines(told), Format::ClaudeCode));
     }
-    // Put before the agent in the middle of a turn.
+    // Delivered to the agent in the middle of a turn.
     let queued = (0..12).flat_map(|n| {
         let attachment = json!({
             "type": "attachment", "uuid": format!("q{n}"), "sessionId": "s",
@@ -96,7 +96,7 @@ fn news_of_background_tasks_is_no_order_to_go_on() {
         [attachment, claude("assistant", n, &json!([{ "type": "text", "text": "Waiting." }]))]
     });
     is_quiet(&sound(&lines(queued), Format::ClaudeCode));
-    // Other news of the host, each with something new in it.
+    // Other news from the host, each with new content.
     let names = ["the parser", "the printer", "the linter", "the server", "the client", "the docs", "the build"];
     let other = (0..14).flat_map(|n| {
         let text = format!(
@@ -106,7 +106,7 @@ fn news_of_background_tasks_is_no_order_to_go_on() {
         [claude("user", 2 * n, &text.into()), claude("assistant", 2 * n + 1, &"Waiting.".into())]
     });
     is_quiet(&sound(&lines(other), Format::ClaudeCode));
-    // An order stays an order.
+    // An instruction remains an instruction.
     let ordered = (0..12).flat_map(|n| {
         let mut order = claude("user", 2 * n, &"Please go on with the work that is left.".into());
         order["isMeta"] = true.into();
@@ -135,7 +135,7 @@ fn a_notification_is_a_result_of_its_own() {
             (Outcome::Ok, "<task-id>c</task-id>The build says hello"),
         ]
     );
-    // What a human writes about one is a human's.
+    // A human's message about one is a human's message.
     let quoted = claude("user", 0, &"<task-notification>x</task-notification> what does this mean?".into());
     assert!(results(&sound(&lines([quoted]), Format::ClaudeCode)).is_empty());
 }
@@ -221,13 +221,13 @@ fn failed_edits_of_swe_agent_are_failures() {
     let transcript =
         sound(&trajectory(texts.iter().enumerate().map(|(n, text)| (edit(n), (*text).to_owned()))), Format::SweAgent);
     assert_eq!(outcomes(&transcript), [Outcome::Error; 4]);
-    // With looks between, which work.
+    // With successful looks in between.
     let looked = (0..6).flat_map(|n| {
         let look = (format!("str_replace_editor view /w/a.py --view_range {n} 9"), format!("{n}: def f():"));
         [(edit(n), texts[0].to_owned()), look]
     });
     is_a_loop(&sound(&trajectory(looked), Format::SweAgent), "repeated-error");
-    // What a program prints is the program's.
+    // A program's own output does not count.
     let printed = sound(&trajectory([("cat notes.txt".into(), texts[2].to_owned())]), Format::SweAgent);
     assert_eq!(outcomes(&printed), [Outcome::Ok]);
 }
@@ -451,7 +451,7 @@ fn a_span_around_a_models_says_nothing_of_its_own() {
         Format::OpenTelemetry,
     );
     assert_eq!(transcript.events.len(), 1);
-    // As the SDK holds them.
+    // As held by the SDK.
     let held = json!({ "name": "ai.toolCall", "spanContext": { "traceId": "t", "spanId": "1" }, "startTime": [1_772_000_000, 5], "endTime": [1_772_000_001, 5],
         "attributes": { "ai.toolCall.name": "ls", "ai.toolCall.args": "{}", "ai.toolCall.result": "a" }, "status": { "code": 0 } });
     assert_eq!(outcomes(&sound(&lines([held]), Format::OpenTelemetry)), [Outcome::Ok]);
@@ -547,7 +547,7 @@ fn openhands_of_2024() {
 
 #[test]
 fn requests_of_several_agents_take_turns() {
-    // Two conversations of six calls, whose requests are logged in turn, each with all that went before.
+    // Two conversations of six calls, whose requests are logged alternately, each with everything before it.
     let message = |who: &str, n: usize| {
         [
             json!({ "role": "assistant", "content": null, "tool_calls": [{ "id": format!("{who}{n}"), "type": "function", "function": { "name": "read", "arguments": json!({ "part": format!("{who}{n}") }).to_string() } }] }),
@@ -560,7 +560,7 @@ fn requests_of_several_agents_take_turns() {
             json!({ "role": "user", "content": "Go." }),
         ];
         messages.extend((0..upto).flat_map(|n| message(who, n)));
-        // The mark of what may be cached moves on.
+        // The cache marker moves on.
         messages.last_mut().unwrap()["cache_control"] = json!({ "type": "ephemeral" });
         json!({ "model": "m", "messages": messages })
     };
@@ -713,7 +713,7 @@ fn whatever_is_read_the_door_accepts() {
     }
 }
 
-/// Runs of LangSmith as its interface is sent them: how each began is posted, how it ended is a patch.
+/// LangSmith runs as sent to its API: the start of a run is posted, and its end comes as a patch.
 #[test]
 fn langsmith_batches_are_put_together() {
     let call = |n: u64, city: &str| {
@@ -735,7 +735,7 @@ fn langsmith_batches_are_put_together() {
     assert!(calls(&transcript).iter().all(|call| call.args == Some(json!({"city": "Ulm"}))));
     assert!(results(&transcript).iter().all(|result| result.output == "no such station"));
     is_a_loop(&transcript, "repeated-call");
-    // JavaScript tells milliseconds, and a patch may name its run by its place alone.
+    // JavaScript uses milliseconds, and a patch may identify its run by its `dotted_order` alone.
     let id = "0b0f8a52-6d4e-4b39-8d0c-5f1f6c1f0a11";
     let place = format!("20260302T090000000000Z{id}");
     let batch = json!({
@@ -747,7 +747,7 @@ fn langsmith_batches_are_put_together() {
     let told: Vec<_> =
         transcript.events.iter().map(|event| (event.event.context.at, event.event.context.tokens)).collect();
     assert_eq!(told, [(Some(1_772_442_000_000), None), (Some(1_772_442_001_000), Some(11))]);
-    // The same in one document, the patches first.
+    // The same in one document, with the patches first.
     let (posts, patches): (Vec<Value>, Vec<Value>) = pairs.into_iter().unzip();
     let whole = json!({"post": posts, "patch": patches}).to_string();
     assert_eq!(calls(&sound(&whole, Format::OpenTelemetry)).len(), 6);
@@ -757,7 +757,7 @@ fn attribute(key: &str, value: &str) -> Value {
     json!({"key": key, "value": {"stringValue": value}})
 }
 
-/// What instrumentations tell as log records: the messages of a model, beside spans or without.
+/// Log records of instrumentations: a model's messages, with or without spans.
 #[test]
 fn otlp_logs_tell_messages() {
     let record = |at: u64, name: &str, body: Value| {
@@ -817,7 +817,7 @@ fn otlp_logs_tell_the_calls_of_coding_agents() {
     }
 }
 
-/// What was taken out of a trace before it was kept is not the same thing said again and again.
+/// Redacted payloads are not the same thing repeated.
 #[test]
 fn redacted_payloads_are_no_loop() {
     for (input, output) in
@@ -833,7 +833,7 @@ fn redacted_payloads_are_no_loop() {
         assert_eq!((calls(&transcript).len(), results(&transcript).len()), (30, 30));
         is_quiet(&transcript);
     }
-    // A tool without arguments that answers the same is one.
+    // A tool without arguments that always answers the same is a loop.
     let span = |n: u64| {
         json!({"span_id": format!("s{n}"), "trace_id": "t", "name": "execute_tool status", "start_time": format!("2026-03-02T09:00:{n:02}Z"), "end_time": format!("2026-03-02T09:00:{n:02}Z"),
             "attributes": {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "status", "gen_ai.tool.call.arguments": "{}", "gen_ai.tool.call.result": "queue is empty"}})
@@ -842,7 +842,7 @@ fn redacted_payloads_are_no_loop() {
     is_a_loop(&sound(&text, Format::OpenTelemetry), "repeated-call");
 }
 
-/// A long log is read in windows; a call without an id and its answer are not parted where one ends.
+/// A long log is read in windows, which must not separate a call without an id from its result.
 #[test]
 fn pairs_without_ids_hold_across_windows() {
     for before in 0..3 {

@@ -1,5 +1,5 @@
-//! Forms of logs that were found in public repositories and not in the documents of their vendors. All texts here are made
-//! up, in the form of the real ones.
+//! Forms of logs found in public repositories but not in the vendors' documentation. All texts here are made up, in the
+//! form of real ones.
 
 use crate::kit::verdict;
 use loopwarden::json;
@@ -22,7 +22,7 @@ fn lines(values: impl IntoIterator<Item = Value>) -> String {
     values.into_iter().map(|value| format!("{value}\n")).collect()
 }
 
-/// Run, and what happened: `name(args)`, `=output`, `!output` of a failure, `"said"`, `~thought`.
+/// For each event, its run and what happened: `name(args)`, `=output`, `!output` of a failure, `"said"`, `~thought`.
 fn story(transcript: &Transcript) -> Vec<String> {
     let show = |event: &loopwarden::model::TraceEvent| {
         let run = event.event.context.run.clone().unwrap_or_default();
@@ -58,7 +58,7 @@ fn is_quiet(transcript: &Transcript) {
 
 // LangGraph -----------------------------------------------------------------------------------------------------------
 
-/// The messages of a thread that asks for the weather of a town again and again.
+/// The messages of a thread that asks again and again for the weather in a town.
 fn messages(town: &str, times: usize) -> Vec<Value> {
     let mut all =
         vec![json!({ "type": "human", "id": format!("{town}-0"), "content": format!("Is it warm in {town}?") })];
@@ -105,7 +105,7 @@ fn a_history_of_states_tells_each_message_once() {
         json!({ "values": { "messages": &messages(town, 4)[..shown] }, "next": ["model"],
                 "config": { "configurable": { "thread_id": thread, "checkpoint_id": shown } } })
     };
-    // The interface tells the newest first; two threads take turns.
+    // The API returns the newest first; two threads alternate.
     let newest_first =
         json!([at("Oslo", "one", 9), at("Turku", "two", 3), at("Oslo", "one", 5), at("Turku", "two", 1)]);
     let oldest_first = lines([
@@ -122,10 +122,10 @@ fn a_history_of_states_tells_each_message_once() {
         assert_eq!(of("two").len(), 1 + 3);
         is_a_loop(&transcript, "repeated-call");
     }
-    // A checkpoint as it is stored.
+    // A checkpoint as stored.
     let stored = json!({ "checkpoint": { "channel_values": { "messages": messages("Vaasa", 1) } }, "metadata": {} });
     assert_eq!(story(&sound(&stored.to_string(), Format::LangChain)).len(), 4);
-    // A state that ends in the middle is told of, and its beginning is read.
+    // A truncated state is reported, and its beginning is read.
     let whole = json!({ "values": { "messages": messages("Kemi", 2) } }).to_string();
     let cut = read(whole.get(..whole.len() - 60).unwrap(), None);
     assert_eq!(cut.format, Format::LangChain);
@@ -178,7 +178,7 @@ fn graphs_that_stream_at_once() {
             ]
         );
     }
-    // One graph alone has no path.
+    // A single graph has no path.
     let alone = lines(told.iter().filter(|pair| pair[0][0] == "south").map(|pair| pair[1].clone()));
     assert_eq!(story(&sound(&alone, Format::LangChain)).len(), 3);
 }
@@ -375,7 +375,7 @@ fn codex_without_a_screen() {
     );
     assert_eq!(transcript.events.iter().filter_map(|event| event.event.context.tokens).sum::<u64>(), 100);
     is_quiet(&transcript);
-    // A thread that goes on counts its items anew.
+    // A resumed thread restarts its item numbers.
     let both: Vec<Value> = thread("one", 1).into_iter().chain(thread("two", 2)).chain(thread("one", 1)).collect();
     is_quiet(&sound(&lines(both), Format::OpenAi));
     is_a_loop(&sound(&lines(thread("one", 4)), Format::OpenAi), "repeated-call");
@@ -462,7 +462,7 @@ fn a_message_of_the_ai_sdk_in_pieces() {
         );
     }
     is_a_loop(&sound(&lines(all(4)), Format::AiSdk), "repeated-call");
-    // Not every writer tells the arguments once more.
+    // Not every writer repeats the arguments.
     let streamed = lines([
         json!({ "type": "start" }),
         json!({ "type": "tool-input-start", "toolCallId": "a", "toolName": "warm" }),
@@ -549,7 +549,7 @@ fn a_label_is_no_root_of_an_error() {
                 .flat_map(|(n, (output, old))| edit(n, old, output)),
         )
     };
-    // Errors that move on.
+    // Different errors show progress.
     is_quiet(&read(&told(["`old` is required", "the text was not found", "the text stands there twice"]), None));
     is_a_loop(&read(&told(["the text was not found"; 3]), None), "resubmission");
 }

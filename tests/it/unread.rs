@@ -1,11 +1,11 @@
-//! Long outputs are left unread until one like them comes: loops whose outputs change by themselves are found as early as where
-//! everything is read at once, as it is where a user's patterns of what changes are to be looked for.
+//! Long outputs are left unread until a similar one comes: loops with volatile outputs are still found as early as if
+//! everything were read at once, as it is when the user configures volatile patterns.
 
 use loopwarden::model::{Level, Verdict};
 use loopwarden::{Detector, json};
 use serde_json::{Map, Value, json};
 
-/// Words that are other ones for every seed.
+/// Words that differ for every seed.
 fn words(count: usize, seed: usize) -> String {
     const WORDS: [&str; 23] = [
         "apples", "barley", "cloves", "dates", "elder", "figs", "grapes", "hazel", "iris", "juniper", "kale", "limes",
@@ -19,7 +19,8 @@ fn words(count: usize, seed: usize) -> String {
     (0..count).map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// What an output looks like. Each is about `size` words long, and equal for equal seeds but for what `turn` changes by itself.
+/// Forms of an output. Each is about `size` words long and, for equal seeds, equal but for volatile parts that depend
+/// on `turn`.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Prose,
@@ -31,7 +32,7 @@ enum Kind {
 const KINDS: [Kind; 4] = [Kind::Prose, Kind::Log, Kind::List, Kind::Object];
 
 fn output(kind: Kind, size: usize, seed: usize, turn: usize) -> String {
-    // What lies between the ends of a long text counts to the byte, and so does where it lies.
+    // In the middle of a long text every byte counts, and so does its position.
     let width = if size < 1000 { 1 } else { 5 };
     let (second, ms) = (turn % 60, format!("{:0width$}", 3 + turn * 997 % 20_000));
     match kind {
@@ -111,7 +112,7 @@ fn what_changes_by_itself_hides_no_loop() {
                 let pairs = turns(kind, size, period, 14 * period);
                 let (read, left) = (levels(READS_ALL, &pairs), levels(LEAVES, &pairs));
                 assert!(read.iter().any(|level| *level >= Level::Nudge), "{kind:?}, {size}, {period}");
-                // Of JSON above 8 KB no text is kept: it counts from its second turn.
+                // JSON above 8 KB is not kept, so it counts from its second turn.
                 if size <= 300 || matches!(kind, Kind::Prose | Kind::Log) {
                     assert_eq!(left, read, "{kind:?}, {size} words, period {period}");
                 } else {
@@ -144,7 +145,7 @@ fn longer_laps_are_told_one_lap_later_at_most() {
 fn what_differs_is_no_repetition() {
     for kind in KINDS {
         for size in SIZES {
-            // The same call, and another answer each time: its ends are the same, and a word in the middle is not.
+            // The same call with a different answer each time: the ends are equal, but a word in the middle is not.
             let pairs: Vec<Pair> = (0..16)
                 .map(|turn| {
                     let text = output(kind, size, 7, turn);
@@ -174,7 +175,7 @@ fn a_snapshot_anywhere_changes_nothing() {
                     }
                     let (one, other) = (whole.metrics(), stored.metrics());
                     assert_eq!((one.bytes, one.events), (other.bytes, other.events), "{kind:?}, {size}, {turn}");
-                    // Once and again: what was read for a snapshot is what is read for the next.
+                    // Repeatable: the next snapshot reads the same.
                     assert!(whole.snapshot() == stored.snapshot(), "{kind:?}, {size}, {turn}");
                 }
             }
@@ -190,7 +191,7 @@ fn others_at_work_hide_no_loop() {
             let looping = |context: &Map<String, Value>| -> Vec<Pair> {
                 (0..14).map(|turn| pair(0, output(kind, size, 5, turn), context)).collect()
             };
-            // Another task, and another run: each knows its own outputs.
+            // Another task, or another run: each knows only its own outputs.
             for name in ["task", "run"] {
                 let alone = levels(READS_ALL, &looping(&of(name, "a")));
                 let mut detector = json::detector("{}").unwrap();
@@ -238,7 +239,7 @@ fn results_in_any_order() {
 
 #[test]
 fn what_an_object_says_counts_however_long_it_is() {
-    // Somebody waits: thresholds are trebled.
+    // Waiting triples the thresholds.
     let answer = |state: &str, turn: usize| {
         let lines: Vec<String> = (0..40).map(|line| format!("{} {line}", words(5, line))).collect();
         json!({"job": "nightly", "name": words(4, 3), "who": words(4, 9), "lines": lines, "status": state, "tookMs": turn})

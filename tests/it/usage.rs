@@ -1,12 +1,12 @@
-//! What answers took, as each log tells it, against a count by other means: every token once, on the answer that took it,
-//! and money only where it is told. All texts here are made up, in the form of the real ones.
+//! Usage as reported by each log, compared with an independent count: every token once, on the answer that used it, and
+//! cost only where it is reported. All texts here are made up, in the form of real ones.
 
 use loopwarden::model::{Body, Config, Context, Event, Role};
 use loopwarden::transcript::{Format, Transcript, read};
 use loopwarden::{Detector, json as core_json};
 use serde_json::{Value, json};
 
-/// What every event that tells something tells: its kind, tokens and millionths.
+/// For every event with usage: its kind, tokens, and cost in millionths.
 fn told(transcript: &Transcript) -> Vec<(String, u64, u64)> {
     let told = transcript.events.iter().filter_map(|traced| {
         let Context { tokens, cost_micros, .. } = &traced.event.context;
@@ -49,7 +49,7 @@ fn claude_code_repeats_the_use_of_an_answer_with_each_of_its_blocks() {
     };
     let call = |id: &str| json!({"type": "tool_use", "id": id, "name": id, "input": {}});
     let text = lines(&[
-        // The first lines are written while the answer still streams.
+        // The first lines are written while the answer is still streaming.
         claude("m1", json!({"type": "thinking", "thinking": "", "signature": "x"}), usage(2)),
         claude("m1", json!({"type": "text", "text": "Looking."}), usage(2)),
         claude("m1", call("ls"), usage(2)),
@@ -80,7 +80,7 @@ fn claude_code_sub_agents_spend_their_own() {
         }
         lines_.extend([line, more]);
     }
-    // First of all answers the part that tells no event, then the calls.
+    // First the part of each answer without an event, then the calls.
     let silent: Vec<Value> = lines_.iter().step_by(2).cloned().collect();
     let calls: Vec<Value> = lines_.iter().skip(1).step_by(2).cloned().collect();
     let transcript = read(&lines(&[silent, calls].concat()), None);
@@ -120,7 +120,7 @@ fn codex_counts_a_session_and_tells_it_again_and_again() {
         item(json!({"type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm."}]})),
         call("one"),
         call("two"),
-        // The session went on from another, which had taken 50,000.
+        // The session continues another, which had used 50,000.
         count(51_000, 1000),
         output("one"),
         output("two"),
@@ -161,7 +161,7 @@ fn bodies_of_interfaces() {
         &[("Hi.", 110, 0)],
     );
 
-    // Beside a whole conversation stands what all of it took.
+    // Usage beside a whole conversation is that of all of it.
     let whole = json!({"messages": [{"role": "user", "content": "Go."}, {"role": "assistant", "content": "One."}, {"role": "user", "content": "On."}, {"role": "assistant", "content": "Two."}],
         "usage": {"prompt_tokens": 100, "completion_tokens": 20}});
     tells(&whole.to_string(), Format::OpenAi, &[("Two.", 120, 0)]);
@@ -183,7 +183,7 @@ fn gemini_writes_a_message_again_with_the_same_figures() {
         message("executing", tokens.clone()),
         message("success", tokens),
     ]);
-    // The figures came when the message was told already: they stand on its call, or what comes next of the agent.
+    // The figures arrived after the message: they go to its call, or to the agent's next event.
     let transcript = read(&text, None);
     assert_eq!(transcript.format, Format::GeminiCli);
     assert_eq!(transcript.events.iter().filter_map(|traced| traced.event.context.tokens).sum::<u64>(), 942);
@@ -216,7 +216,7 @@ fn openhands_counts_in_three_ways() {
     ]);
     tells(&history.to_string(), Format::OpenHands, &[("execute_bash", 40, 0), ("execute_bash", 60, 0)]);
 
-    // Beside the events: of each answer by its id, and the rest as a whole.
+    // Beside the events: usage of each answer by its id, and the rest as a whole.
     let metrics = json!({"accumulated_cost": 0.5, "token_usages": [
         {"model": "m", "prompt_tokens": 10, "completion_tokens": 2, "response_id": "r1"},
         {"model": "m", "prompt_tokens": 20, "completion_tokens": 4, "response_id": "r2"}],
@@ -225,7 +225,7 @@ fn openhands_counts_in_three_ways() {
     let run = json!({"instance_id": "i", "history": history, "metrics": metrics});
     tells(&run.to_string(), Format::OpenHands, &[("execute_bash", 12, 0), ("execute_bash", 24 + 5, 500_000)]);
 
-    // The SDK tells of its models apart, beside the events.
+    // The SDK reports each of its models separately, beside the events.
     let act = |id: &str| {
         json!({"id": id, "kind": "ActionEvent", "timestamp": "2026-05-01T10:00:00", "source": "agent", "thought": [], "tool_name": "terminal",
         "tool_call_id": id, "llm_response_id": id, "action": {"kind": "TerminalAction", "command": id}})
@@ -280,7 +280,7 @@ fn lang_chain_and_lang_smith() {
     ]);
     tells(&stream, Format::LangChain, &[("Hello", 15, 0)]);
 
-    // A chain repeats what its models took.
+    // A chain repeats the usage of its models.
     let run = |id: &str, parent: Value, kind: &str, more: Value| {
         let mut run = json!({"id": id, "trace_id": "t", "parent_run_id": parent, "run_type": kind, "name": id,
             "start_time": "2026-05-01T10:00:00.000000", "end_time": "2026-05-01T10:00:01.000000", "inputs": {}, "outputs": {}});
@@ -316,7 +316,7 @@ fn spans_in_every_dialect() {
             json!({"gen_ai.operation.name": "chat", "gen_ai.usage.input_tokens": 10, "gen_ai.usage.output_tokens": 1, "gen_ai.usage.cache_read.input_tokens": 8,
             "gen_ai.output.messages": [{"role": "assistant", "parts": [{"type": "text", "content": "One."}]}]}),
         ),
-        // Recorded without its words: the call that follows tells it.
+        // Recorded without its messages: the call that follows carries the usage.
         span(
             2,
             json!({"gen_ai.operation.name": "chat", "gen_ai.usage.prompt_tokens": 20, "gen_ai.usage.completion_tokens": 2}),
@@ -405,7 +405,7 @@ fn a_finding_says_what_its_loop_has_cost() {
             tell(json!({"type": "tool-result", "tool": "search", "outcome": "error", "output": "Error: nothing here"}));
         wasted.extend(verdict.findings.first().map(|finding| (finding.wasted.tokens, finding.wasted.cost_micros)));
     }
-    // Since the loop began: its first call was no waste yet, and what was before it is none at all.
+    // Since the loop began: the first call was not wasted yet, and nothing before it was.
     assert_eq!(wasted.last().unwrap(), &(Some(4 * 700), Some(4 * 1200)), "{wasted:?}");
 }
 
@@ -426,15 +426,16 @@ fn tokens_cost_what_the_user_says_where_no_money_is_told() {
         assert_eq!(serde_json::to_value(&report).unwrap()["findings"][0]["wasted"], json!(finding.wasted));
         (finding.wasted.tokens, finding.wasted.cost_micros)
     };
-    // Of what came after the first call. 1801 tokens at 2.50 a million are 4502.5 millionths, each event's rounded down.
+    // What came after the first call. 1801 tokens at 2.50 per million are 4502.5 millionths, rounded down for each
+    // event.
     let priced = r#"{"prices":{"millionTokens":"2.50"}}"#;
     assert_eq!(run("{}", None), (Some(3602), None));
     assert_eq!(run(priced, None), (Some(3602), Some(2 * 4502)));
-    // What an event tells itself counts more, were it nothing.
+    // A cost reported by an event takes precedence, even 0.
     assert_eq!(run(priced, Some(7)), (Some(3602), Some(14)));
     assert_eq!(run(priced, Some(0)), (Some(3602), Some(0)));
     assert_eq!(run(r#"{"prices":{"millionTokens":"0"}}"#, None), (Some(3602), Some(0)));
-    // A snapshot takes the price along.
+    // A snapshot includes the price.
     let detector = core_json::detector(priced).unwrap();
     assert_eq!(
         Detector::restore(&detector.snapshot()).unwrap().config().prices.million_tokens.as_deref(),

@@ -1,6 +1,6 @@
-//! What is said of a loop does not depend on who else is at work: every example of the documents, interleaved event by event
-//! with another task's healthy run, with another agent's, with an equal example under other names, and with a snapshot
-//! and restore between any two events.
+//! Reports about a loop do not depend on who else is at work: every example of the documents, interleaved event by
+//! event with another task's healthy run, with another agent's, with an equal example under other names, and with a
+//! snapshot and restore between any two events.
 
 use crate::kit::{record, scope};
 use loopwarden::model::{Decision, Level, ResetReason, Verdict};
@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 const START: i64 = 1_762_000_000_000;
 
-/// An example of a document: its configuration, its events and the rule that is to fire, if any.
+/// An example of a document: its configuration, its events and the rule expected to fire, if any.
 struct Example {
     name: &'static str,
     config: &'static str,
@@ -46,7 +46,7 @@ fn walk(transitions: &str) -> Vec<Value> {
     transitions.split_whitespace().map(transition).collect()
 }
 
-/// Turns of one node, each followed by a reading of progress.
+/// Turns of one node, each followed by a progress report.
 fn turns(readings: &[Value]) -> Vec<Value> {
     let turn = |(index, reading): (usize, &Value)| {
         let mut progress = reading.clone();
@@ -287,7 +287,7 @@ const TALK: [&str; 8] = [
     "All keys hang in the kitchen cupboard.",
 ];
 
-/// Honest work: everything is new each time and gets better.
+/// Honest work: everything is new each time and improves.
 fn healthy(index: usize) -> Value {
     let events = [
         json!({"type": "output", "text": format!("Wrote chapter {index} about the weather")}),
@@ -307,7 +307,7 @@ fn healthy(index: usize) -> Value {
     events[index % events.len()].clone()
 }
 
-/// An event in its place: whose it is, and when.
+/// An event with its task, agent and time.
 fn placed(event: &Value, task: Option<&str>, agent: &str, at: i64) -> Value {
     let mut event = event.clone();
     let map = event.as_object_mut().unwrap();
@@ -319,7 +319,7 @@ fn placed(event: &Value, task: Option<&str>, agent: &str, at: i64) -> Value {
     event
 }
 
-/// Numbers of events as if nobody else had recorded any.
+/// Sequence numbers as if nobody else had recorded any events.
 fn renumbered(value: &Value, own: &[u64]) -> Value {
     let place = |seq: u64| own.iter().position(|known| *known == seq).map_or(u64::MAX, |place| place as u64);
     match value {
@@ -345,7 +345,7 @@ fn renumbered(value: &Value, own: &[u64]) -> Value {
     }
 }
 
-/// All that is said of a task after one of its events.
+/// Everything reported about a task after one of its events.
 fn everything(detector: &Detector, verdict: &Verdict, task: &str, own: &[u64]) -> Value {
     let scope = scope(task);
     let all = json!({
@@ -357,7 +357,7 @@ fn everything(detector: &Detector, verdict: &Verdict, task: &str, own: &[u64]) -
     renumbered(&all, own)
 }
 
-/// What is said of an example, event by event. `between` may do what it likes with the detector before each of them.
+/// What is reported about an example, event by event. `between` may use the detector in any way before each of them.
 fn play(example: &Example, task: &str, agent: &str, mut between: impl FnMut(&mut Detector, usize)) -> Vec<Value> {
     let mut detector = json::detector(example.config).unwrap();
     let mut own = Vec::new();
@@ -404,7 +404,7 @@ fn another_tasks_healthy_run_changes_nothing() {
                 for _ in 0..3 {
                     let event = placed(&healthy(count), task, agent, START + index as i64 * 1000 - 500);
                     count += 1;
-                    // A step forward that names no task is one of all.
+                    // A step forward without a task applies to all tasks.
                     if task.is_none() && event["type"] == "progress" {
                         continue;
                     }
@@ -430,7 +430,7 @@ fn a_snapshot_between_any_two_events_changes_nothing() {
 fn an_equal_example_under_other_names_is_told_alike() {
     for example in examples() {
         let alone = play(&example, "T", "main", |_, _| {});
-        // Other nodes, or they would share the budget of the run.
+        // Other nodes, which would otherwise share the run's budget.
         let rename = |event: &Value| -> Value {
             let text = event.to_string().replace("\"coder\"", "\"maker\"").replace("\"verifier\"", "\"judge\"");
             serde_json::from_str(&text).unwrap()
@@ -498,7 +498,7 @@ fn completing_or_clearing_one_task_leaves_the_other_as_it_was() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Any two examples in any interleaving are told as if each were alone.
+    /// Any two examples, in any interleaving, are reported as if each were alone.
     #[test]
     fn any_interleaving_of_two_examples(first in 0..30_usize, order in prop::collection::vec(any::<(bool, bool)>(), 40)) {
         let examples = examples();
@@ -508,7 +508,7 @@ proptest! {
         let mut count = 0;
         let other = play(example, "T", "main", |detector, index| {
             if index == 0 {
-                // It was under way all along.
+                // It was in progress all along.
                 record(detector, placed(&json!({"type": "attempt", "status": "in-progress"}), Some("other"), "main", START));
             }
             while let Some((more, restored)) = order.next() && more {

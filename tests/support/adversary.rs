@@ -1,13 +1,13 @@
-//! One run that reports of everything, in ordinary names or in such that fill every memory a run has.
+//! One run with every kind of event, under ordinary names or under names that exhaust every memory a run has.
 
 use loopwarden::json;
 use loopwarden::model::Event;
 use serde_json::{Value, json};
-// The crate's own tests are without these.
+// Not in scope in the crate's own tests.
 #[allow(unused_imports, reason = "there by themselves everywhere but in a crate without std")]
 use std::{format, prelude::rust_2024::*, vec};
 
-/// What the detector is configured with: the defaults, which is what the promise about memory is made for.
+/// The configuration: the defaults, for which the memory bound is promised.
 pub(crate) const CONFIG: &str = "{}";
 
 /// Laps over every kind of event.
@@ -16,9 +16,9 @@ const LAPS: u64 = 200;
 /// How a run is filled.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Run {
-    /// With all that hosts report, of three of each: agents, tasks, tools, nodes.
+    /// With all that hosts report, about three each of agents, tasks, tools and nodes.
     Busy,
-    /// With more names of everything than are kept, each long and made of the longest characters.
+    /// With more names of everything than are kept, each long and made of four-byte characters.
     Full,
 }
 
@@ -31,7 +31,7 @@ impl Run {
         }
     }
 
-    /// A name that is there once.
+    /// A name that occurs once.
     fn new_name(self, kind: &str, number: u64) -> String {
         match self {
             Self::Busy => format!("{kind}-{number}"),
@@ -40,7 +40,7 @@ impl Run {
     }
 }
 
-/// Words that are new for every number.
+/// Words that differ for every number.
 fn words(number: u64, count: u64) -> String {
     (0..count).map(|word| format!("w{:x} ", (number * 1000 + word).wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect()
 }
@@ -66,7 +66,7 @@ pub(crate) fn events(run: Run) -> impl Iterator<Item = Event> {
     })
 }
 
-/// Every kind of event once or more.
+/// Every kind of event at least once.
 fn lap_of(run: Run, lap: u64) -> Vec<Value> {
     let mut made = Vec::new();
     let node = |number: u64| run.name("node", number, 70);
@@ -75,7 +75,7 @@ fn lap_of(run: Run, lap: u64) -> Vec<Value> {
         let tool = run.name("tool", number, 48);
         let shell = if part == 3 { "web_search".to_owned() } else { tool };
         let text = words(number, 60);
-        // Twice, so that there is something to repeat.
+        // Twice, so that something repeats.
         for time in 0..2 {
             let id = run.new_name("call", number * 2 + time);
             let args = json!({"path": run.name("path", number, 90), "query": words(number % 9, 30), "text": text});

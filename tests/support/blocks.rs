@@ -1,12 +1,12 @@
-//! What a door answers to many events, as digests that the same of another door is compared with: one over the verdicts of
-//! each 1,000 events, and one over the metrics and the snapshot after each 10,000, from which the door goes on.
+//! Digests of a door's answers to many events, for comparison with another door's: one over the verdicts of every 1,000
+//! events, and one over metrics and snapshot after every 10,000, from which the door then continues.
 //! `js/conformance/blocks.ts` does the same.
 
 use sha2::{Digest, Sha256};
 use std::io::{BufRead, Write};
 use std::time::{Duration, Instant};
 
-/// Events of a digest of verdicts, and of one of the state.
+/// Events per digest of verdicts, and per digest of the state.
 pub(crate) const BLOCK: usize = 1_000;
 pub(crate) const CHUNK: usize = 10_000;
 
@@ -14,14 +14,15 @@ pub(crate) type Failure = Box<dyn std::error::Error>;
 
 /// A detector behind a door.
 pub(crate) trait Door {
-    /// The verdict about an event, both as JSON text.
+    /// The verdict on an event, both as JSON text.
     fn record(&mut self, event: &str) -> Result<String, Failure>;
     fn metrics(&mut self) -> Result<String, Failure>;
-    /// The snapshot, from which the door then goes on.
+    /// The snapshot, after restoring the door from it.
     fn next(&mut self) -> Result<Vec<u8>, Failure>;
 }
 
-/// Tells a door the events of `input`, one a line, and `out` the digests, one a line. The time is that of the events alone.
+/// Feeds a door the events of `input`, one per line, and writes the digests to `out`, one per line. Returns the number
+/// of events and the time spent on recording them.
 pub(crate) fn digests(
     door: &mut impl Door,
     input: impl BufRead,

@@ -1,17 +1,17 @@
-//! What the fuzz targets hold against arbitrary bytes. `tests/it/crashers.rs` runs the same functions over every input
-//! that ever broke one, so a crash that was mended stays mended.
+//! The properties that the fuzz targets check on arbitrary bytes. `tests/it/crashers.rs` runs the same functions over
+//! every input that ever failed, so that fixed crashes stay fixed.
 
 use loopwarden::model::{Config, Scope, Verdict};
 use loopwarden::transcript::{Format, read};
 use loopwarden::{Detector, json};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// Magic, format and rules version of a snapshot; the checksum and the payload follow.
+/// Bytes of magic, format and rules version in a snapshot; the checksum and the payload follow.
 const PREFIX: usize = 4 + 1 + 4;
 const CHECKSUM: usize = 8;
 
-/// The JSON door. The first line is a configuration, every other one an event; one that begins with `!` is an
-/// operation: `!reset manual`, `!acknowledge {…}`, `!status {…}`, `!report {…}`, `!restore`.
+/// The JSON door. The first line is a configuration and every other line an event, or an operation if it begins with
+/// `!`: `!reset manual`, `!acknowledge {…}`, `!status {…}`, `!report {…}`, `!restore`.
 pub(crate) fn json_door(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let mut lines = text.split('\n');
@@ -26,7 +26,7 @@ pub(crate) fn json_door(data: &[u8]) {
         let recorded = json::record(&mut detector, line);
         assert_eq!(checked, recorded, "check and record differ about {line}");
         match json::event(line) {
-            // An event can be well-formed and still be refused.
+            // A well-formed event can still be rejected.
             Ok(event) => assert_eq!(json::to_string(&event), json::to_string(&reread(&json::to_string(&event)))),
             Err(_) => assert!(recorded.is_err(), "recorded what is no event: {line}"),
         }
@@ -37,7 +37,7 @@ pub(crate) fn json_door(data: &[u8]) {
     keeps_working(detector);
 }
 
-/// Snapshots: the bytes as they are, and once more with a header and a checksum that are right.
+/// Snapshots: the bytes as they are, and the payload again with a valid header and checksum.
 pub(crate) fn snapshot(data: &[u8]) {
     let payload = data.get(PREFIX + CHECKSUM..).unwrap_or_default();
     for bytes in [data, &sealed(payload)] {
@@ -47,8 +47,8 @@ pub(crate) fn snapshot(data: &[u8]) {
     }
 }
 
-/// The text scanners, behind every kind of event that carries text. The first byte chooses the kind, the second how
-/// often the text is repeated within the event: what is not linear in the length does not end in time.
+/// The text scanners, through every kind of event with text. The first byte chooses the kind, the second how often the
+/// text is repeated within the event: anything superlinear in the length would time out.
 pub(crate) fn text(data: &[u8]) {
     let [kind, times, rest @ ..] = data else { return };
     let text = String::from_utf8_lossy(rest).repeat(usize::from(times % 64) + 1);
@@ -73,7 +73,8 @@ pub(crate) fn text(data: &[u8]) {
     }
 }
 
-/// Recorded runs: the text as every format. What is read has a line each, and the detector takes it or says why not.
+/// Recorded runs: the text read as every format. Every event and error has a line, and the detector accepts each event
+/// or says why not.
 pub(crate) fn transcript(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let last = text.split('\n').count();
@@ -84,17 +85,17 @@ pub(crate) fn transcript(data: &[u8]) {
         assert!(lines.into_iter().all(|line| (1..=last).contains(&(line as usize))), "a line that is none: {format:?}");
         let mut detector = json::detector("").unwrap_or_else(|error| broken(&error));
         for event in &transcript.events {
-            // The door reads what it wrote; the detector may still refuse it, such as for its depth.
+            // The JSON door reads what it wrote; the detector may still reject it, for example for its depth.
             reread(&json::to_string(&event.event));
             let _ = detector.record(&event.event);
         }
     }
 }
 
-/// Sequences of events, four bytes each, over few names, ids, rounds and times, so that they meet: of two detectors that
-/// keep two runs one is told typed events, and the other texts through the JSON door, which goes on from its own snapshot
-/// wherever the bytes say so. Both say and know the same. With a byte left over there is a crowd of runs instead, which
-/// have to leave for want of bytes. Tells how many runs were given up.
+/// Sequences of events, four bytes each, over few names, ids, rounds and times, so that they collide. One detector,
+/// which keeps two runs, gets typed events; another gets the same as text through the JSON door, restored from its own
+/// snapshot wherever the bytes say so. Both must agree. With a byte left over, there are many runs instead, which get
+/// evicted for lack of memory. Returns the number of runs evicted.
 pub(crate) fn sequence(data: &[u8]) -> u64 {
     let crowd = data.len() % 4 == 1;
     let config = if crowd {
@@ -169,7 +170,7 @@ fn moment(run: &str, kind: u8, what: u8, place: u8, id: u8) -> String {
     }
 }
 
-/// A payload with the header and the checksum it needs to be read.
+/// A payload with a valid header and checksum.
 fn sealed(payload: &[u8]) -> Vec<u8> {
     let mut bytes = Detector::new(Config::default()).map(|detector| detector.snapshot()).unwrap_or_default();
     bytes.truncate(PREFIX);
@@ -179,7 +180,7 @@ fn sealed(payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Whatever state a detector is in, it answers, and its snapshot is itself.
+/// Whatever its state, a detector gives answers, and its snapshot round-trips.
 fn keeps_working(mut detector: Detector) {
     let scope = Scope::default();
     for event in call_and_result(r#""args":{"path":"a.rs"}"#, "error", r#""no such file""#) {
@@ -232,7 +233,7 @@ fn reread(text: &str) -> loopwarden::model::Event {
     json::event(text).unwrap_or_else(|error| broken(&error))
 }
 
-/// What a host may put before an agent or into a log has no control characters.
+/// Text that a host may show to an agent or write to a log has no control characters.
 fn safe_to_show(verdict: &Verdict) {
     let lines = verdict.guidance.iter();
     assert!(lines.flat_map(|text| text.chars()).all(|c| c == '\n' || !c.is_control()), "{verdict:?}");
@@ -241,7 +242,7 @@ fn safe_to_show(verdict: &Verdict) {
     }
 }
 
-/// What was built from valid parts was refused.
+/// Something built from valid parts was rejected.
 #[allow(clippy::panic, reason = "how a fuzz target says that something broke")]
 fn broken(error: &loopwarden::model::Error) -> ! {
     panic!("{error}")

@@ -1,15 +1,16 @@
-//! The differential fuzz target, run over its kept inputs by the crate's own tests: the fast door of JavaScript is no public one.
+//! The differential fuzz target of the doors, run over its kept inputs by the crate's own tests, as JavaScript's fast
+//! door is not public.
 
 use loopwarden::wire::{Scratch, write::message};
 use loopwarden::{Detector, json};
 use serde_json::Value;
-// The crate's own tests are without it.
+// Not in scope in the crate's own tests.
 #[allow(unused_imports, reason = "there by themselves everywhere but in a crate without std")]
 use std::string::String;
 
-/// Three detectors with one configuration, the first line: what is an event in a later line is told to one as a value, to
-/// one as text and to one as fields in a buffer, as JavaScript writes them. A line of `!restore` lets each go on from its own
-/// snapshot. All three say and know the same. What is no event is tried as bytes of the buffer.
+/// Three detectors with one configuration, the first line. Each later line that is an event goes to one as a value, to
+/// one as text and to one as fields in a buffer, as JavaScript writes them; `!restore` restores each from its own
+/// snapshot. All three must agree. Any other line is used as the bytes of the buffer.
 pub(crate) fn doors(data: &[u8]) {
     let mut lines = data.split(|byte| *byte == b'\n');
     let config = String::from_utf8_lossy(lines.next().unwrap_or_default());
@@ -28,7 +29,7 @@ pub(crate) fn doors(data: &[u8]) {
             bytes(&mut scratch, line, [&mut typed, &mut told, &mut fast]);
             continue;
         };
-        // A field that is there twice is refused by the reader of text, and is one for this one.
+        // A duplicate field is rejected by the text reader, but merged by this one.
         let written = serde_json::from_str::<Value>(&text).ok().and_then(|value| message(&value));
         let verdict = typed.record(&event).map(|verdict| json::to_string(&verdict));
         assert_eq!(json::record(&mut told, &text), verdict, "{text}");
@@ -43,7 +44,7 @@ pub(crate) fn doors(data: &[u8]) {
     assert!(told.metrics() == typed.metrics() && fast.metrics() == typed.metrics(), "what they counted differs");
 }
 
-/// Whatever bytes a message is, what is read of it is an event that the other doors know as well.
+/// Whatever the bytes of a message are, an event read from them is one that the other doors accept too.
 fn bytes(scratch: &mut Scratch, line: &[u8], [typed, told, fast]: [&mut Detector; 3]) {
     let Some(event) = scratch.read(line) else { return };
     assert_eq!(Scratch::default().read(line), Some(event), "the event before it shows");
@@ -53,7 +54,7 @@ fn bytes(scratch: &mut Scratch, line: &[u8], [typed, told, fast]: [&mut Detector
     assert_eq!(typed.record(event).map(|verdict| json::to_string(&verdict)), verdict, "{text}");
 }
 
-/// What was built from valid parts was refused.
+/// Something built from valid parts was rejected.
 #[allow(clippy::panic, reason = "how a fuzz target says that something broke")]
 fn broken(error: &loopwarden::model::Error) -> ! {
     panic!("{error}")

@@ -1,14 +1,14 @@
-//! The fuzz target of the typed door: what a host hands over through `wit/`, beside what the others take. The conversions are
-//! there where the component is, so that the fuzzer builds it for this machine; `host-tests` runs the kept inputs through the
+//! The fuzz target of the typed door, compared with the native one: what a host passes through `wit/`. The conversions
+//! belong to the component, so the fuzzer compiles them natively; `host-tests` runs the kept inputs through the
 //! component itself.
 
 use loopwarden::component::wit;
 use loopwarden::{Detector, json, model};
 use serde_json::Value;
 
-/// Two detectors with one configuration, the first line: what is an event in a later line is told to one as a value, and to
-/// the other as a record of the interface, whose verdict comes back as one. `!restore` lets the latter go on from its own
-/// snapshot. A line that is no event is what a host may call the JSON text of arguments, details and outputs.
+/// Two detectors with one configuration, the first line. Each later line that is an event goes to one as a value and to
+/// the other as a record of the interface, with the verdict converted back; `!restore` restores the latter from its own
+/// snapshot. Any other line is used as the JSON text of arguments, details and outputs.
 pub(crate) fn wit_door(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let mut lines = text.split('\n');
@@ -41,7 +41,7 @@ pub(crate) fn wit_door(data: &[u8]) {
     assert_eq!(typed.metrics(), told.metrics());
 }
 
-/// JSON text is read as the JSON door reads it, or the error names the field.
+/// JSON text is parsed as serde_json does, or the error names the field.
 fn free_text(text: &str) {
     let context = || wit::Context { synthetic: false, labels: vec![], ..model::Context::default().tell() };
     let call = model::ToolCall { tool: "t".into(), ..model::ToolCall::default() }.tell();
@@ -62,7 +62,7 @@ fn free_text(text: &str) {
                     model::Body::Turn(turn) => turn.structured_output,
                     _ => None,
                 };
-                // Halves of characters are repaired here, and refused there.
+                // Lone surrogates are repaired here and rejected there.
                 if let Ok(read) = &read {
                     assert_eq!(value.as_ref(), Some(read).filter(|value| !value.is_null()), "{field}");
                 }
@@ -72,7 +72,7 @@ fn free_text(text: &str) {
     }
 }
 
-/// What was built from valid parts was refused.
+/// Something built from valid parts was rejected.
 #[allow(clippy::panic, reason = "how a fuzz target says that something broke")]
 fn broken(error: &model::Error) -> ! {
     panic!("{error}")
@@ -190,7 +190,7 @@ records! {
     wit => model: Wasted { events, tokens, cost_micros, milliseconds }
 }
 
-/// Enums, with or without something in each case.
+/// Enums, with or without a payload in each case.
 macro_rules! cases {
     ($($from:ident => $to:ident: $name:ident { $($case:ident),* $(,)? })*) => {$(
         impl Tell<$to::$name> for $from::$name {

@@ -1,4 +1,4 @@
-//! Labelled scenarios, and what a detector made of them. Shared by the tests that keep score.
+//! Labelled scenarios, and a detector's results on them; shared by the tests that keep score.
 
 use crate::raw_scenario::{RawScenario, raw_scenarios};
 use loopwarden::json;
@@ -7,14 +7,14 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A scenario whose events were read.
+/// A scenario with its events parsed.
 #[derive(Clone, Debug)]
 pub(crate) struct Labelled {
     pub(crate) raw: RawScenario,
-    /// File name without its ending.
+    /// File name without its extension.
     pub(crate) file: String,
     pub(crate) is_loop: bool,
-    /// The readable events in their order, and whether each is only checked.
+    /// The readable events in order, and whether each is only checked.
     pub(crate) events: Vec<(Event, bool)>,
 }
 
@@ -22,7 +22,7 @@ pub(crate) fn corpus_dir() -> PathBuf {
     PathBuf::from("tests/corpus")
 }
 
-/// The labelled scenarios of one file. Events that must be refused stand in no result: they have no verdict.
+/// The labelled scenarios of one file. Events that must be rejected are left out: they have no verdict.
 pub(crate) fn labelled_file(path: &Path) -> Vec<Labelled> {
     let text = fs::read_to_string(path).unwrap_or_else(|why| panic!("{}: {why}", path.display()));
     let file = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
@@ -35,7 +35,7 @@ pub(crate) fn labelled_file(path: &Path) -> Vec<Labelled> {
     all.into_iter().filter_map(read).collect()
 }
 
-/// Every labelled scenario of the project's corpus, in the order of file names and lines.
+/// Every labelled scenario of the project's corpus, in order of file names and lines.
 pub(crate) fn labelled_corpus() -> Vec<Labelled> {
     let entries = fs::read_dir(corpus_dir()).expect("the corpus is a directory");
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("a readable entry").path()).collect();
@@ -49,11 +49,11 @@ pub(crate) fn labelled_corpus() -> Vec<Labelled> {
 pub(crate) struct Reached {
     pub(crate) nudge: Option<(usize, String)>,
     pub(crate) block: Option<(usize, String)>,
-    /// Every rule with a finding, however weak.
+    /// Every rule with a finding, at any level.
     pub(crate) rules: BTreeSet<String>,
 }
 
-/// Runs a scenario under a configuration.
+/// Runs a scenario with a configuration.
 pub(crate) fn reached(events: &[(Event, bool)], config: &str) -> Reached {
     let mut detector = json::detector(config).unwrap_or_else(|error| panic!("{config}: {error}"));
     let mut reached = Reached::default();

@@ -1,21 +1,21 @@
-//! Events drawn by lot, the same for a seed everywhere: several runs, tasks and agents at once, honest work and loops.
+//! Pseudo-random events, the same for a seed everywhere: several runs, tasks and agents at once, honest work and loops.
 
-/// Makes events of a seed.
+/// Generates events from a seed.
 pub(crate) struct Maker {
     dice: u64,
-    /// Runs that are under way at once, and their name where there is one.
+    /// Number of concurrent runs, and their name if it is given.
     runs: u64,
     name: Option<String>,
     number: u64,
-    /// What is at hand in each run.
+    /// What is pending in each run.
     open: Vec<Option<Open>>,
 }
 
-/// A call that waits for its result, or comes again.
+/// A call that waits for its result or will be repeated.
 struct Open {
     tool: String,
     args: String,
-    /// How often it is still to come.
+    /// How often it is still to be repeated.
     again: u64,
     waits: bool,
 }
@@ -25,17 +25,17 @@ const WORDS: [&str; 12] =
     ["cart", "price", "order", "parser", "login", "index", "schema", "cache", "worker", "queue", "token", "漢字"];
 
 impl Maker {
-    /// Of many runs.
+    /// With many runs.
     pub(crate) fn new(seed: u64) -> Self {
         Self::with(seed, 64, None)
     }
 
-    /// Of one run.
+    /// With one run.
     pub(crate) fn one_run(seed: u64) -> Self {
         Self::with(seed, 1, Some("one".to_owned()))
     }
 
-    /// Of one run of that name.
+    /// With one run of that name.
     pub(crate) fn of_run(name: &str, seed: u64) -> Self {
         Self::with(seed, 1, Some(name.to_owned()))
     }
@@ -45,7 +45,7 @@ impl Maker {
         Self { dice: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1, runs, name, number: 0, open }
     }
 
-    /// Below `most`, by xorshift.
+    /// A number below `most`, by xorshift.
     fn draw(&mut self, most: u64) -> u64 {
         self.dice ^= self.dice << 13;
         self.dice ^= self.dice >> 7;
@@ -126,7 +126,7 @@ impl Maker {
             if again > 0 { format!("no such thing as {}", open.args).replace('"', "'") } else { self.words(30) };
         let text =
             format!(r#"{{"type":"tool-result","tool":"{tool}","outcome":"{outcome}","output":"{output}"{fields}}}"#);
-        // A loop: the same call once more.
+        // A loop: repeat the call.
         if again > 1 {
             self.put(place, Open { again: again - 1, waits: false, ..open });
         }

@@ -1,13 +1,13 @@
-//! How other detectors count, each as a program of its own, and runs made up at random to try their profiles on.
+//! Reimplementations of other detectors' counting, and random runs for testing the profiles that mimic them.
 //!
-//! Written anew from what the detectors do, over whole histories and without any of the project's code, so that a profile
-//! and its detector have nothing in common but what they should say.
+//! Written from the detectors' behaviour, over whole histories and without any of the project's code, so that a profile
+//! and its detector share nothing but the expected result.
 
 use loopwarden::json;
 use loopwarden::model::Level;
 use serde_json::{Value, json};
 
-/// A call of a tool with an argument, and what came of it.
+/// A tool call with an argument, and its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Call {
     pub(crate) tool: usize,
@@ -16,29 +16,29 @@ pub(crate) struct Call {
     pub(crate) fails: bool,
 }
 
-/// What happens next in a run.
+/// One act of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Act {
-    /// The calls of one turn, all made before the first result comes.
+    /// The calls of one turn, all made before the first result.
     Turn(Vec<Call>),
-    /// The agent says something and calls nothing.
+    /// The agent says something without calling a tool.
     Says(usize),
     /// The user says something.
     User,
 }
 
 pub(crate) struct Peer {
-    /// What `extends` calls it.
+    /// The profile's name in `extends`.
     pub(crate) profile: &'static str,
     pub(crate) tools: [&'static str; 3],
-    /// Calls a turn has at most.
+    /// Most calls in a turn.
     pub(crate) parallel: usize,
-    /// Of a hundred acts, how many repeat what was done one or two acts before.
+    /// Percentage of acts that repeat the act one or two before.
     pub(crate) sticky: u64,
     pub(crate) length: usize,
-    /// Per mille of the runs that its profile must judge alike, to the act.
+    /// Per mille of the runs on which its profile must agree, to the act.
     pub(crate) agreement: usize,
-    /// The act with the first alarm.
+    /// The act of the first alarm.
     pub(crate) alarm: fn(&[Act]) -> Option<usize>,
 }
 
@@ -57,7 +57,7 @@ pub(crate) const PEERS: &[Peer] = &[
     peer("openhands-v0", |run| openhands_v0(run, false)),
     peer("openhands-v0-headless", |run| openhands_v0(run, true)),
     Peer { sticky: 82, length: 50, ..peer("openclaw", openclaw) },
-    // A turn is known call by call: one that begins like those before it counts before it is whole.
+    // A turn is seen call by call, so one that begins like those before it counts before it is complete.
     Peer { parallel: 2, agreement: 880, ..peer("open-multi-agent", open_multi_agent) },
     Peer { parallel: 2, agreement: 880, ..peer("gptme", |run| turns_in_a_row(run, 3)) },
     peer("pydantic-deepagents", pydantic_deepagents),
@@ -67,7 +67,7 @@ pub(crate) const PEERS: &[Peer] = &[
     Peer { parallel: 2, sticky: 12, length: 7, ..peer("openrouter", openrouter) },
 ];
 
-/// Pseudo-random numbers: splitmix.
+/// Pseudo-random numbers, by SplitMix64.
 struct Random(u64);
 
 impl Random {
@@ -85,7 +85,7 @@ impl Random {
 }
 
 impl Peer {
-    /// A run in which much, but not everything, comes again.
+    /// A random run with much repetition.
     pub(crate) fn run(&self, seed: usize) -> Vec<Act> {
         let mut random = Random(seed as u64 * 7919 + self.profile.len() as u64);
         let mut run: Vec<Act> = Vec::new();
@@ -93,7 +93,7 @@ impl Peer {
             let back = 1 + random.up_to(2);
             if random.below(100) < self.sticky && run.len() >= back {
                 let mut act = run[run.len() - back].clone();
-                // The same call, and at times another answer.
+                // The same call, sometimes with another answer.
                 if let (Act::Turn(calls), true) = (&mut act, random.below(100) < 18) {
                     calls[0].out = random.up_to(2);
                 }
@@ -142,7 +142,7 @@ impl Peer {
     }
 }
 
-/// The act at which the detector first says something to the agent, or more.
+/// The act at which the detector first reaches `nudge`.
 pub(crate) fn alarm_of(config: &str, peer: &Peer, run: &[Act]) -> Option<usize> {
     let mut detector = json::detector(config).unwrap_or_else(|error| panic!("{config}: {error}"));
     run.iter().enumerate().position(|(turn, act)| {
@@ -154,7 +154,7 @@ pub(crate) fn alarm_of(config: &str, peer: &Peer, run: &[Act]) -> Option<usize> 
     })
 }
 
-/// The first act at which what is done with each act, and what is kept, says so.
+/// The first act at which `alarms` fires, given the act and a state.
 fn first<S>(run: &[Act], mut state: S, mut alarms: impl FnMut(&mut S, &Act) -> bool) -> Option<usize> {
     run.iter().position(|act| alarms(&mut state, act))
 }
@@ -169,7 +169,7 @@ fn request(call: &Call) -> Request {
     (call.tool, call.args)
 }
 
-/// The same call for the `limit`th time in a row, counted when it is made.
+/// The `limit`th equal call in a row, counted when it is made.
 fn in_a_row(run: &[Act], limit: u32, user_resets: bool, words_reset: bool) -> Option<usize> {
     first(run, (None::<Request>, 0_u32), |(last, count), act| {
         if user_resets && *act == Act::User || words_reset && matches!(act, Act::Says(_)) {
@@ -204,7 +204,7 @@ fn history(act: &Act) -> Vec<Event> {
     }
 }
 
-/// The latest events that are one of the two, the latest first.
+/// The latest matching events, the latest first.
 fn latest(events: &[Event], wanted: impl Fn(&Event) -> bool, most: usize) -> Vec<&Event> {
     events.iter().rev().filter(|event| wanted(event)).take(most).collect()
 }
@@ -244,7 +244,7 @@ fn openhands_v0(run: &[Act], headless: bool) -> Option<usize> {
             return false;
         }
         all.extend(history(act));
-        // What the agent says is an action of its own.
+        // A message of the agent is an action too.
         let actions = latest(all, |event| matches!(event, Event::Action(_) | Event::Said(_)), 6);
         let seen = latest(all, |event| matches!(event, Event::Seen(..) | Event::Error(_)), 6);
         let said: Vec<usize> = (0..all.len()).rev().filter(|at| matches!(all[*at], Event::Said(_))).take(3).collect();
@@ -352,7 +352,7 @@ fn tolokaforge(run: &[Act]) -> Option<usize> {
     })
 }
 
-/// What Hermes keeps of a turn.
+/// Hermes' state within a turn.
 #[derive(Default)]
 struct Hermes {
     failures: Vec<(Request, u32, bool)>,
@@ -362,7 +362,7 @@ struct Hermes {
 }
 
 fn hermes(run: &[Act]) -> Option<usize> {
-    // read_file only looks; terminal and todo_list change something when they work.
+    // read_file only reads; terminal and todo_list change something when they succeed.
     const LOOKS: usize = 0;
     first(run, Hermes::default(), |turn, act| {
         if *act == Act::User {
@@ -418,7 +418,8 @@ fn openrouter(run: &[Act]) -> Option<usize> {
         *last = Some(*what);
         *again
     });
-    // Per call: in how many rounds in a row, of those that use the tool, it was made. Per round: how often its set came.
+    // For each call, whether it was also made in the previous round with that tool; for each round, whether its set of
+    // calls was the previous one.
     let made = first(run, Vec::<Vec<Request>>::new(), |rounds, act| {
         let mut set = signature(calls(act));
         set.dedup();

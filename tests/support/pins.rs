@@ -1,4 +1,4 @@
-//! A PIN of six digits is all that a detector's user has to hide, and somebody tries all of them against what was published.
+//! A brute-force attack: the only secret is a PIN of six digits, and all PINs are tried against what was published.
 
 use loopwarden::model::{Finding, Verdict};
 use loopwarden::{Detector, json};
@@ -6,14 +6,14 @@ use serde_json::json;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Digests in a text: words of eight hexadecimal digits or more, not all of them decimal.
+/// Digests in a text: words of at least eight hexadecimal digits, not all of them decimal.
 pub(crate) fn digests(text: &str) -> BTreeSet<String> {
     let words = text.split(|char: char| !char.is_ascii_alphanumeric());
     let hex = |word: &&str| word.len() >= 8 && word.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     words.filter(hex).filter(|word| word.bytes().any(|byte| byte.is_ascii_alphabetic())).map(Into::into).collect()
 }
 
-/// A user tries one PIN until a detector speaks, in as few events as that takes.
+/// A user tries one PIN until a detector reports, in as few events as that takes.
 fn tried(detector: &mut Detector, pin: u32) -> Vec<Verdict> {
     let call = json::event(&format!(r#"{{"type":"tool-call","tool":"login","args":{{"pin":"{pin:06}"}}}}"#)).unwrap();
     let wrong = r#"{"type":"tool-result","tool":"login","outcome":"error","output":"wrong PIN"}"#;
@@ -22,7 +22,8 @@ fn tried(detector: &mut Detector, pin: u32) -> Vec<Verdict> {
     events.into_iter().map(|event| detector.record(event).unwrap()).collect()
 }
 
-/// All that a user may show to others: verdicts, status, metrics and both reports, but neither state nor configuration.
+/// The digests in all that a user may show to others: verdicts, status, metrics and both reports, but neither state nor
+/// configuration.
 pub(crate) fn published(salt: Option<&str>, pin: u32) -> BTreeSet<String> {
     let mut detector = json::detector(&json!({ "privacy": { "salt": salt } }).to_string()).unwrap();
     let mut shown = json::to_string(&tried(&mut detector, pin));
@@ -36,7 +37,8 @@ pub(crate) fn published(salt: Option<&str>, pin: u32) -> BTreeSet<String> {
     digests(&shown)
 }
 
-/// Who knows the program, the tool and what it answered, but no secret, tries PINs until one comes to what was published.
+/// An attacker who knows the program, the tool and its answers, but no secret, tries PINs until one yields what was
+/// published.
 pub(crate) fn found<'a>(
     salt: Option<&str>,
     pins: std::ops::Range<u32>,
@@ -51,7 +53,7 @@ pub(crate) fn found<'a>(
         };
         digests(&findings.map(told).collect::<Vec<_>>().join(" "))
     };
-    // What does not depend on the PIN tells nothing of it.
+    // What does not depend on the PIN says nothing about it.
     let told = |pin| tell(&tried(&mut fresh.clone(), pin));
     let constant: BTreeSet<String> = told(999_998).intersection(&told(999_999)).cloned().collect();
     let mut found = vec![Vec::new(); published.len()];

@@ -1,14 +1,14 @@
-//! Splits scenario files into events without parsing these.
+//! Splits scenario files into events without parsing the events.
 //!
-//! Every front door must be given the same bytes: a JSON library would merge duplicate keys, re-order fields, repair
-//! surrogates and round big integers before the door under test ever saw them. So only the envelope of a line is
-//! understood here, and each event is cut out of it as text. Written against `std` alone, so that the test of the
-//! crate and the build script can both include this file.
+//! Every door must be given the same bytes: a JSON library would merge duplicate keys, reorder fields, repair
+//! surrogates and round big integers before the door under test saw them. So only the envelope of a line is parsed
+//! here, and each event is cut out as text. Uses only `std`, so that both the crate's tests and the build script can
+//! include this file.
 
 /// One event of a scenario, as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RawEvent {
-    /// The event as it stands in the file, without its `pending` field: what `record` and `check` are given.
+    /// The event as in the file, without its `pending` field: the input of `record` and `check`.
     pub(crate) text: String,
     /// Whether the event is to be checked instead of recorded.
     pub(crate) pending: bool,
@@ -22,30 +22,30 @@ pub(crate) struct RawScenario {
     pub(crate) line: usize,
     /// The whole line.
     pub(crate) text: String,
-    /// The scenario's name.
+    /// Name of the scenario.
     pub(crate) id: String,
-    /// The configuration document, as text; absent for the default one.
+    /// The configuration document, as text; `None` for the default.
     pub(crate) config: Option<String>,
-    /// What happens.
+    /// The events, in order.
     pub(crate) events: Vec<RawEvent>,
-    /// Whether a loop is expected; absent where nothing is.
+    /// Whether a loop is expected; `None` if unlabelled.
     pub(crate) expect_loop: Option<bool>,
     /// Index of the event by which the loop must be found.
     pub(crate) expect_at: Option<usize>,
     /// The loop must not be found before `expect_at`.
     pub(crate) first_at: bool,
-    /// The least level that counts as found; `nudge` where absent.
+    /// The lowest level that counts as found; `None` for `nudge`.
     pub(crate) min_level: Option<String>,
-    /// Indices of the events that must be refused.
+    /// Indices of the events that must be rejected.
     pub(crate) refused: Vec<usize>,
-    /// Why the expectation is known not to hold; absent where it holds.
+    /// Why the expectation is known to fail; `None` if it holds.
     pub(crate) known_miss: Option<String>,
 }
 
-/// Reads a scenario file: one JSON object a line, blank lines ignored.
+/// Reads a scenario file: one JSON object per line, blank lines ignored.
 ///
 /// # Errors
-/// The number of the first line that is no scenario, and what is wrong with it.
+/// The number of the first line that is not a scenario, and what is wrong with it.
 #[allow(dead_code, reason = "each program that includes this file reads whole files or lines")]
 pub(crate) fn raw_scenarios(file: &str) -> Result<Vec<RawScenario>, String> {
     let lines = file.lines().enumerate().filter(|(_, text)| !text.trim().is_empty());
@@ -111,15 +111,15 @@ fn index(text: &str) -> Result<usize, String> {
     text.parse().map_err(|_| format!("expected an index, got {text}"))
 }
 
-/// The content of a JSON string in which nothing is escaped.
+/// The content of a JSON string without escapes.
 fn plain_string(text: &str) -> Result<&str, String> {
     let inner = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
     inner.filter(|inner| !inner.contains('\\')).ok_or_else(|| format!("expected a plain string, got {text}"))
 }
 
-/// One `"key": value` of an object.
+/// One `"key": value` member of an object.
 struct Member<'a> {
-    /// The key with its quotation marks.
+    /// The key, including quotes.
     key: &'a str,
     /// The value.
     value: &'a str,
@@ -153,7 +153,7 @@ fn elements(text: &str) -> Result<Vec<&str>, String> {
     Ok(elements)
 }
 
-/// A position in JSON text. All tokens that matter are ASCII, so it always stands on a character boundary.
+/// A position in JSON text. All relevant tokens are ASCII, so it is always at a character boundary.
 struct Cursor<'a> {
     text: &'a str,
     at: usize,
@@ -182,7 +182,7 @@ impl<'a> Cursor<'a> {
         Err(format!("expected `{}` at byte {}", char::from(wanted), self.at))
     }
 
-    /// The whole of the text as a bracketed list with comma-separated items.
+    /// The rest of the text as a bracketed list with comma-separated items.
     fn list(
         &mut self,
         open: u8,
@@ -206,7 +206,7 @@ impl<'a> Cursor<'a> {
         if self.at == self.text.len() { Ok(()) } else { Err(format!("something follows byte {}", self.at)) }
     }
 
-    /// A string with its quotation marks.
+    /// A string, including quotes.
     fn string(&mut self) -> Result<&'a str, String> {
         let start = self.at;
         self.expect(b'"')?;

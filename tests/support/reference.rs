@@ -1,4 +1,4 @@
-//! Reference rules: small re-tellings of what agents ship with, to measure against. They are no part of the library.
+//! Reference rules: small reimplementations of what agents ship with, for comparison. Not part of the library.
 
 use loopwarden::model::{Body, Channel, Event, HostKind, Message, Outcome, Role, ToolCall};
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) enum Reference {
     /// The same tool with the same arguments, three times in a row.
     IdenticalThrice,
-    /// Four equal calls with equal outcomes, three equal calls that fail, three equal messages without an outcome
-    /// between, six steps that alternate.
+    /// Four equal calls with equal outcomes; three equal calls that fail; three equal messages without an outcome in
+    /// between; six alternating steps.
     OpenHandsLike,
-    /// Five equal calls in a row; fifty characters that come ten times close together in streamed text.
+    /// Five equal calls in a row, or fifty characters repeated ten times at close intervals in streamed text.
     GeminiLike,
 }
 
@@ -26,7 +26,7 @@ impl Reference {
     }
 }
 
-/// The first event at which a reference rule fires. Like the originals it sees the run as one stream of events.
+/// The first event at which a reference rule fires. Like the originals, it treats the run as a single stream of events.
 pub(crate) fn alarm(rule: Reference, events: &[(Event, bool)]) -> Option<usize> {
     let mut identical = Streak::default();
     let mut history = History::default();
@@ -43,7 +43,7 @@ fn key(call: &ToolCall) -> String {
     format!("{}\n{args}\n{}", call.tool, call.raw_args.as_deref().unwrap_or_default())
 }
 
-/// A human spoke, or the host began anew.
+/// A human wrote, or the host started afresh.
 fn begins_anew(event: &Event) -> bool {
     match &event.body {
         Body::Message(message) => message.role == Role::User && !event.context.synthetic,
@@ -52,7 +52,7 @@ fn begins_anew(event: &Event) -> bool {
     }
 }
 
-/// Equal calls in a row, whatever comes between that is no call.
+/// Equal calls in a row; other events in between are ignored.
 #[derive(Default)]
 struct Streak {
     last: String,
@@ -74,11 +74,11 @@ impl Streak {
 
 #[derive(Default)]
 struct History {
-    /// Calls whose outcome is still to come, oldest first: id and key.
+    /// Calls without a result, oldest first: id and key.
     open: Vec<(Option<String>, String)>,
-    /// Calls and their outcomes: key, outcome as text, whether it is a failure.
+    /// Calls with their results: key, outcome as text, whether it is a failure.
     steps: Vec<(String, String, bool)>,
-    /// The agent's messages since the last outcome.
+    /// The agent's messages since the last result.
     said: Vec<String>,
 }
 
@@ -181,7 +181,7 @@ impl Chunks {
         found
     }
 
-    /// Notes the chunk that ends here; whether it came often and close together.
+    /// Notes the chunk that ends here; whether it was repeated often at close intervals.
     fn chunk(&mut self) -> bool {
         let Some(start) = self.text.len().checked_sub(Self::LENGTH) else { return false };
         let chunk: Vec<char> = self.text.iter().skip(start).copied().collect();

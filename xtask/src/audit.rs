@@ -1,5 +1,5 @@
-//! Licences and known holes of what is built upon, as far as they can be looked up here. What could not be looked at is
-//! counted as skipped and said, so that nobody takes silence for a clean bill.
+//! Licences and known vulnerabilities of the dependencies, as far as they can be looked up. What could not be checked
+//! is reported as skipped, so that nobody takes silence for a clean bill of health.
 
 use crate::counts::Counts;
 use crate::plan::Line;
@@ -7,7 +7,8 @@ use crate::workspace::Workspace;
 use anyhow::Result;
 use serde_json::Value;
 
-/// `cargo deny` by `deny.toml`, and `npm audit` of what the package and its adapters are tested with.
+/// Runs `cargo deny` with `deny.toml`, and `npm audit` on everything the package and its adapters are built and tested
+/// with.
 pub(crate) fn step(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
     Ok(crates(workspace, line)? + packages(workspace, line)?)
 }
@@ -31,7 +32,7 @@ fn crates(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
     Ok(counts)
 }
 
-/// Where npm installs something.
+/// Folders with npm dependencies.
 const FOLDERS: [&str; 7] = [".", "test", "tools/binaryen", "tools/biome", "tools/jco", "tools/node", "adapters"];
 
 fn packages(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
@@ -45,7 +46,8 @@ fn packages(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
                 counts.failed += 1;
             }
             Audit::Unknown(why) => {
-                // One registry has them all: it is not asked again what it did not answer, and that is said once.
+                // All folders use the same registry: after one failure it is not asked again, and that is reported
+                // once.
                 let rest = u32::try_from(FOLDERS.len() - index)?;
                 let told = skipped(line, &format!("npm packages of {rest} folders"), &why);
                 return Ok(counts + Counts { skipped: rest, ..told });
@@ -63,12 +65,12 @@ fn skipped(line: &Line, what: &str, why: &str) -> Counts {
 #[derive(Debug, PartialEq)]
 enum Audit {
     Clean,
-    /// High and critical ones; the others have no fix that does not wait for somebody else.
+    /// Number of high and critical ones; the others often have no fix available.
     Holes(u64),
     Unknown(String),
 }
 
-/// What `npm audit --json` says. It may say something else before its answer.
+/// Parses the output of `npm audit --json`, which may begin with other text.
 fn verdict(output: &str) -> Audit {
     let json = output.find('{').and_then(|at| output.get(at..)).unwrap_or_default();
     let Some(Ok(answer)) = serde_json::Deserializer::from_str(json).into_iter::<Value>().next() else {
@@ -76,7 +78,7 @@ fn verdict(output: &str) -> Audit {
     };
     let Some(holes) = answer.pointer("/metadata/vulnerabilities").and_then(Value::as_object) else {
         let why = answer.get("message").or_else(|| answer.pointer("/error/summary")).and_then(Value::as_str);
-        // A registry that has no such service sends its whole page.
+        // A registry without this service sends a whole page.
         let why = why.and_then(|why| why.lines().find(|line| !line.trim().is_empty())).unwrap_or_default().trim();
         let why = why.split(" - ").next().filter(|why| !why.is_empty()).unwrap_or("the registry did not say");
         return Audit::Unknown(why.to_owned());

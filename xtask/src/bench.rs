@@ -9,11 +9,11 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use std::process::Command;
 
-/// The doors, in the order of the columns. The first is what the others are compared with.
+/// The doors, in column order; the others are compared with the first.
 const DOORS: [&str; 7] =
     ["native", "wasmtime", "wasmtime, epochs", "npm", "plain JavaScript", "tool-loop-guard", "loop-guardrail"];
 
-/// One measurement: what was measured through which door.
+/// One measurement through one door.
 struct Row {
     door: String,
     what: String,
@@ -21,8 +21,8 @@ struct Row {
     median: u64,
 }
 
-/// Measures everything and prints one table; `--json` prints the measurements, one a line. `--count` and `--verdicts` are
-/// about [`count`].
+/// Measures everything and prints one table; `--json` prints the measurements, one per line. `--count` and `--verdicts`
+/// run [`count`].
 pub(crate) fn command(workspace: &Workspace, args: &[String]) -> Result<u8> {
     let as_json = match args {
         [] => false,
@@ -112,7 +112,7 @@ fn shown(row: &Row) -> String {
     }
 }
 
-/// `×1.53`, in whole hundredths.
+/// A ratio such as `×1.53`, in integer arithmetic.
 fn ratio(value: u64, base: u64) -> String {
     let hundredths = value.saturating_mul(100).checked_div(base).unwrap_or_default();
     format!("×{}.{:02}", hundredths / 100, hundredths % 100)

@@ -1,5 +1,5 @@
-//! `cargo xtask bench --count` and `--verdicts`: what a change costs and changes, told by programs that no other work on
-//! the machine can disturb.
+//! `cargo xtask bench --count` and `--verdicts`: what a change costs and what it changes, measured in a way that other
+//! work on the machine cannot disturb.
 
 use crate::workspace::Workspace;
 use anyhow::{Context, Result, bail};
@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Instructions and allocations of every phase whose name holds `part`, counted by callgrind.
+/// Counts the instructions and allocations of every phase whose name contains `part`, with callgrind.
 pub(crate) fn count(workspace: &Workspace, part: &str) -> Result<u8> {
     let program = program(workspace)?;
     let counts = Command::new("valgrind").arg("--version").output().is_ok_and(|output| output.status.success());
@@ -47,15 +47,15 @@ pub(crate) fn count(workspace: &Workspace, part: &str) -> Result<u8> {
     Ok(0)
 }
 
-/// The instructions that a file of callgrind's sums up.
+/// The instructions summed up in a callgrind file.
 fn collected(file: &Path) -> Result<u64> {
     let text = fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
     let sum = text.lines().find_map(|line| line.strip_prefix("summary: ").or_else(|| line.strip_prefix("totals: ")));
     sum.and_then(|sum| sum.trim().parse().ok()).with_context(|| format!("no sum in {}", file.display()))
 }
 
-/// Digests of every verdict on the project's corpus, and on the scenarios in further folders. With `save` they are
-/// written to that file; with `against` they are compared with one, and what differs is listed.
+/// Computes digests of all verdicts on the project's corpus and the scenarios in further folders. `save` writes them to
+/// a file; `against` compares them with one and lists the differences.
 pub(crate) fn verdicts(
     workspace: &Workspace,
     save: Option<&str>,
@@ -110,7 +110,7 @@ fn fields(line: &str) -> Option<Fields<'_>> {
     Some(((fields.next()?, fields.next()?), (fields.next()?, fields.next()?)))
 }
 
-/// The number of scenarios of each file, and one digest of all their judgements.
+/// For each file, the number of scenarios and one digest of all their judgements.
 fn sums(lines: &str) -> BTreeMap<&str, (u64, u64)> {
     let mut sums: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     for ((file, _), (judged, _)) in lines.lines().filter_map(fields) {
@@ -121,7 +121,7 @@ fn sums(lines: &str) -> BTreeMap<&str, (u64, u64)> {
     sums
 }
 
-/// The files of scenarios in a folder, by name.
+/// The scenario files in a folder, sorted by name.
 fn scenarios(folder: &Path) -> Result<Vec<PathBuf>> {
     let entries = fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
     let mut files = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
@@ -133,7 +133,7 @@ fn scenarios(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Builds the program that counts.
+/// Builds the counting program.
 fn program(workspace: &Workspace) -> Result<PathBuf> {
     let mut build = workspace.cargo(["build", "--quiet", "--profile=count", "--package=loopwarden-against"]);
     if !build.status().context("cannot run cargo")?.success() {

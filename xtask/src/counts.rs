@@ -1,4 +1,4 @@
-//! How many tests ran, as the test runners tell it.
+//! Numbers of tests, from the output of test runners.
 
 use std::iter::Sum;
 use std::ops::Add;
@@ -12,7 +12,7 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// The closing lines of `cargo test`, one per test binary, added up.
+    /// The summary lines of `cargo test`, one per test binary, added up.
     pub(crate) fn of_cargo(output: &str) -> Self {
         output
             .lines()
@@ -27,7 +27,7 @@ impl Counts {
             .sum()
     }
 
-    /// The closing lines of `node --test`, in either of its two usual forms (`ℹ pass 3`, `# pass 3`), added up.
+    /// The summary lines of `node --test`, in either of its usual forms (`ℹ pass 3`, `# pass 3`), added up.
     pub(crate) fn of_node(output: &str) -> Self {
         let mut counts = Self::default();
         for line in output.lines() {
@@ -47,7 +47,7 @@ impl Counts {
 }
 
 impl Counts {
-    /// The closing lines of Python's `unittest`: `Ran 6 tests in 1.2s`, then `OK (skipped=1)` or `FAILED (errors=2)`.
+    /// The summary of Python's `unittest`: `Ran 6 tests in 1.2s`, then `OK (skipped=1)` or `FAILED (errors=2)`.
     pub(crate) fn of_unittest(output: &str) -> Self {
         let lines = || output.lines().map(str::trim);
         let ran = lines()

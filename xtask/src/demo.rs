@@ -1,4 +1,4 @@
-//! `cargo xtask demo`: a recorded session of a coding agent, judged inside the sandbox until the loop is caught.
+//! `cargo xtask demo`: a recorded session of a coding agent, replayed inside the sandbox until the loop is caught.
 
 use crate::eval;
 use crate::plan::{self, plan};
@@ -9,10 +9,10 @@ use anyhow::{Result, bail};
 use std::io::{IsTerminal, Write, stdout};
 use std::process::{Child, Command, Stdio};
 
-/// The session that is replayed: about forty steps, in the log format of the agent that wrote it.
+/// The recorded session: about forty steps, in the agent's own log format.
 const TRANSCRIPT: &str = "tests/transcripts/debugging-session.jsonl";
 
-/// What to try next, and what it is for. Nothing was installed, so that `loopwarden` is no command yet.
+/// Suggestions and what they are for. `loopwarden` is not a command here, since nothing was installed.
 const NEXT: [(&str, &str); 5] = [
     ("node js/dist/cli.js replay --last", "your own newest session; or name the file of one"),
     ("cargo xtask eval tests/corpus", "score scenario files; --json for programs"),
@@ -21,26 +21,26 @@ const NEXT: [(&str, &str); 5] = [
     ("README.md", "Node, wasmtime, Rust and an edge worker, ten lines each"),
 ];
 
-/// Lets both doors tell the story, the npm package as soon as it is built.
+/// Replays the session through both doors, the npm package as soon as it is built.
 pub(crate) fn command(workspace: &Workspace, args: &[String]) -> Result<u8> {
     if !args.is_empty() {
         bail!("usage: cargo xtask demo");
     }
     let transcript = workspace.root.join(TRANSCRIPT);
 
-    // Two cores are kept busy: cargo builds for one profile at a time, and the module's is another than everything else's.
+    // Keep two cores busy: cargo locks the folder of a profile, and the module's differs from everything else's.
     let mut done = Vec::new();
     advance(workspace, &["toolchain"], &mut done)?;
     let module = Ahead::start(wasm::first_module(workspace), Hurry::Now);
     advance(workspace, &["wasm-tools"], &mut done)?;
-    // Compiling wasmtime takes longest by far, and what is seen first does not need it.
+    // Compiling wasmtime takes longest by far, and the first part of the demo does not need it.
     let embedding = Ahead::start(steps::embedding(workspace), Hurry::WhenIdle);
     advance(workspace, &["package"], &mut done)?;
     drop(module);
 
     title("1. The npm package replaying a recorded session: node js/dist/cli.js replay session.jsonl");
     println!("Nobody guarded that session: what would have been refused ran all the same.\n");
-    // The exit code says that a loop was found, which is what the demo is about: only 1 and 2 are failures.
+    // The exit code says that a loop was found, as it should be; only 1 and 2 are failures.
     let code = eval::run(eval::cli(workspace)?.arg("replay").arg(&transcript))?;
     if matches!(code, 1 | 2) {
         bail!("`loopwarden replay` ended with exit code {code}");
@@ -64,7 +64,7 @@ pub(crate) fn command(workspace: &Workspace, args: &[String]) -> Result<u8> {
     Ok(0)
 }
 
-/// Runs steps and what they need, but for what is done.
+/// Runs steps and what they need, except those already done.
 fn advance(workspace: &Workspace, names: &[&str], done: &mut Vec<&'static str>) -> Result<()> {
     let mut steps = plan(steps::ALL, names)?;
     steps.retain(|step| !done.contains(&step.name));
@@ -73,16 +73,16 @@ fn advance(workspace: &Workspace, names: &[&str], done: &mut Vec<&'static str>) 
     Ok(())
 }
 
-/// How soon something is wanted.
+/// How urgent a build is.
 #[derive(PartialEq, Eq)]
 enum Hurry {
     Now,
-    /// On what other work leaves of the processor.
+    /// Only uses processor time that other work leaves.
     WhenIdle,
 }
 
-/// A build beside other work. Whether it succeeds is seen in the step that needs it, which waits for it: cargo lets one
-/// build at a time into a folder.
+/// A build in the background. The step that needs it waits for it, since cargo locks the folder, and reports whether it
+/// succeeds.
 struct Ahead(Option<Child>);
 
 impl Ahead {
@@ -119,7 +119,7 @@ impl Drop for Ahead {
 fn title(text: &str) {
     let (bold, plain) = if stdout().is_terminal() { ("\x1b[1m", "\x1b[0m") } else { ("", "") };
     println!("\n{bold}{text}{plain}\n");
-    // What follows is written by another program: it must not overtake this.
+    // Another program writes next, which must not overtake this.
     let _ = stdout().flush();
 }
 

@@ -1,4 +1,4 @@
-//! `cargo xtask dist`: what a release consists of.
+//! `cargo xtask dist`: the files of a release.
 
 use crate::plan::{self, plan};
 use crate::steps;
@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Builds everything, fills the folder `dist` in cargo's target folder, and prints what is in it.
+/// Builds everything, fills the folder `dist` in cargo's target folder, and lists its contents.
 pub(crate) fn command(workspace: &Workspace, args: &[String]) -> Result<u8> {
     if !args.is_empty() {
         bail!("usage: cargo xtask dist");
@@ -44,7 +44,7 @@ pub(crate) fn command(workspace: &Workspace, args: &[String]) -> Result<u8> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
         println!("{name:<42} {:>10} {:>10} {:>10}", size.raw, size.gzip, size.brotli);
-        // The form `sha256sum --check` reads.
+        // The format read by `sha256sum --check`.
         sums.push_str(&format!("{}  {name}\n", hex(&Sha256::digest(&bytes))));
     }
     fs::write(folder.join("SHA256SUMS"), sums).context("cannot write SHA256SUMS")?;
@@ -52,14 +52,14 @@ pub(crate) fn command(workspace: &Workspace, args: &[String]) -> Result<u8> {
     Ok(0)
 }
 
-/// How many bytes a file takes.
+/// Size of a file in bytes.
 pub(crate) struct Size {
     pub(crate) raw: u64,
     pub(crate) gzip: u64,
     pub(crate) brotli: u64,
 }
 
-/// The sizes of files, in their order.
+/// The sizes of files, in the given order.
 pub(crate) fn sizes(workspace: &Workspace, paths: &[PathBuf]) -> Result<Vec<Size>> {
     let mut command = Command::new("node");
     let output =

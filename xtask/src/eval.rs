@@ -9,12 +9,12 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Options of the command line that a value follows.
+/// Options of the command line that take a value.
 const VALUED: [&str; 3] = ["--level", "--config", "--reporter"];
 
-/// Builds the package, then scores scenario files. Output, exit code and relative paths are the command line's own.
+/// Builds the package, then scores scenario files. Output, exit code and relative paths are those of the command line.
 pub(crate) fn command(workspace: &Workspace, args: &[String]) -> Result<u8> {
-    // Known before anything is built, which takes minutes.
+    // Checked before the build, which takes minutes.
     if let Some(missing) = missing(args, &VALUED) {
         bail!("{missing}: no such file or folder");
     }
@@ -22,7 +22,7 @@ pub(crate) fn command(workspace: &Workspace, args: &[String]) -> Result<u8> {
     run(cli(workspace)?.arg("eval").args(args))
 }
 
-/// The first path among arguments at which there is nothing; `-` is the standard input.
+/// The first path among the arguments that does not exist; `-` is the standard input.
 pub(crate) fn missing<'a>(args: &'a [String], valued: &[&str]) -> Option<&'a str> {
     let mut paths = Vec::new();
     let mut args = args.iter().map(String::as_str);
@@ -42,7 +42,7 @@ pub(crate) fn cli(workspace: &Workspace) -> Result<Command> {
     let text = fs::read_to_string(&manifest).with_context(|| format!("cannot read {}", manifest.display()))?;
     let manifest: Value = serde_json::from_str(&text).with_context(|| format!("cannot read {}", manifest.display()))?;
     let script = manifest.pointer("/bin/loopwarden").and_then(Value::as_str).context("package.json names no `bin`")?;
-    // The machine's own Node, as for everybody who uses the package.
+    // The machine's own Node, as users of the package have.
     let mut command = Command::new("node");
     command.arg(workspace.js().join(script));
     Ok(command)
@@ -51,7 +51,7 @@ pub(crate) fn cli(workspace: &Workspace) -> Result<Command> {
 /// Runs a command on this program's own terminal and returns its exit code.
 pub(crate) fn run(command: &mut Command) -> Result<u8> {
     let status = command.status().with_context(|| format!("cannot run `{}`", plan::shown(command)))?;
-    // A signal has no exit code.
+    // A process ended by a signal has no exit code.
     Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX))
 }
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 const TARGETS: [&str; 7] = ["doors", "json_door", "sequence", "snapshot", "text", "transcript", "wit_door"];
 
-/// What makes libFuzzer see coverage and comparisons. The passes are LLVM's own, so no nightly compiler is needed.
+/// Instruments coverage and comparisons for libFuzzer. The passes are LLVM's own, so no nightly compiler is needed.
 const FLAGS: [&str; 7] = [
     "-Cpasses=sancov-module",
     "-Cllvm-args=-sanitizer-coverage-level=4",
@@ -23,7 +23,7 @@ const FLAGS: [&str; 7] = [
 /// Longest input, in bytes.
 const MAX_LEN: usize = 16 * 1024;
 
-/// Runs each target for the given time. What breaks one is copied to `tests/crashers`, where the tests run it.
+/// Runs each target for the given time. Crashing inputs are copied to `tests/crashers`, where the tests run them.
 pub(crate) fn command(workspace: &Workspace, args: &[String]) -> Result<u8> {
     let mut seconds = None;
     let mut targets = Vec::new();
@@ -56,13 +56,13 @@ pub(crate) fn command(workspace: &Workspace, args: &[String]) -> Result<u8> {
         fuzzer.arg(&corpus).arg(format!("-max_total_time={seconds}")).arg(format!("-max_len={MAX_LEN}"));
         fuzzer.arg(format!("-artifact_prefix={}/", artifacts.display()));
         fuzzer.arg(format!("-dict={}", home.join("json.dict").display()));
-        // Of the clock, and other work may have the processors: an input that hangs for good is found all the same.
+        // In wall-clock time, which other work may consume; a real hang is found all the same.
         fuzzer.args(["-timeout=120", "-rss_limit_mb=2048"]);
         let mut line = Line::begin(format!("fuzzing {target}"));
         let (status, output) = line.try_run(&mut fuzzer)?;
         line.end("");
         if status.success() {
-            // libFuzzer's last progress line: runs, coverage, and how many inputs it found worth keeping.
+            // libFuzzer's last progress line: runs, coverage, and the number of interesting inputs.
             let done = output.lines().rfind(|line| line.contains("DONE")).unwrap_or_default();
             println!("{target}: {}", done.split_whitespace().collect::<Vec<_>>().join(" "));
         } else {
@@ -80,14 +80,14 @@ pub(crate) fn command(workspace: &Workspace, args: &[String]) -> Result<u8> {
     Ok(1)
 }
 
-/// Builds the targets, instrumented, and returns the folder they are in.
+/// Builds the instrumented targets and returns their folder.
 fn build(workspace: &Workspace) -> Result<PathBuf> {
     let mut line = Line::begin("building the fuzz targets".into());
     let verbose = line.run(std::process::Command::new("rustc").arg("-vV"))?;
     let host = verbose.lines().find_map(|line| line.strip_prefix("host: ")).context("`rustc -vV` names no host")?;
     let target = workspace.target.join("fuzz");
     let mut command = workspace.cargo(["build", "--release", "--manifest-path=fuzz/Cargo.toml"]);
-    // A target named aloud keeps the flags away from build scripts and procedural macros.
+    // With an explicit target, the flags do not apply to build scripts and procedural macros.
     command.args(["--target", host]);
     command.env("CARGO_TARGET_DIR", &target).env("CARGO_ENCODED_RUSTFLAGS", FLAGS.join("\u{1f}"));
     line.run(&mut command)?;
@@ -95,13 +95,13 @@ fn build(workspace: &Workspace) -> Result<PathBuf> {
     Ok(target.join(host).join("release"))
 }
 
-/// Copies what broke a target to where the tests find it.
+/// Copies crashing inputs to where the tests find them.
 fn keep(workspace: &Workspace, target: &str, artifacts: &Path) -> Result<()> {
     let folder = workspace.root.join("tests/crashers").join(target);
     fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
     for path in files(artifacts)? {
         let name = path.file_name().unwrap_or_default();
-        // libFuzzer also keeps inputs that were merely slow for their size; they are no failures.
+        // libFuzzer also keeps inputs that were merely slow for their size, which are not failures.
         if !name.to_string_lossy().starts_with("slow-unit") {
             fs::copy(&path, folder.join(name)).with_context(|| format!("cannot keep {}", path.display()))?;
             println!("kept {}", folder.join(name).display());

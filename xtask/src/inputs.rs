@@ -1,4 +1,4 @@
-//! What a step's result depends on, and whether it has changed since its tests last passed.
+//! The inputs of a step, and whether they have changed since its tests last passed.
 
 use crate::counts::Counts;
 use crate::files::entries;
@@ -8,27 +8,27 @@ use anyhow::{Context, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Folders that are made from others or installed: read only where they are named themselves.
+/// Generated or installed folders, read only if they are named themselves.
 const MADE: [&str; 6] = ["node_modules", "dist", "glue", "target", "__pycache__", ".git"];
 
-/// The inputs of one step, and where it is written down that its tests passed on them.
+/// The inputs of a step, and the file that records that its tests passed on them.
 pub(crate) struct Record {
     path: PathBuf,
     digest: String,
 }
 
 impl Record {
-    /// Reads a step's inputs: files and folders below the checkout, `@component` and `@expected` for those artefacts.
-    /// Nothing for a step that names none.
+    /// Reads a step's inputs: files and folders of the checkout, or `@component` and `@expected` for those artefacts.
+    /// `None` for a step without inputs.
     ///
     /// # Errors
-    /// An input that is missing or cannot be read.
+    /// An input is missing or cannot be read.
     pub(crate) fn of(workspace: &Workspace, step: &str, reads: &[&str]) -> Result<Option<Self>> {
         if reads.is_empty() {
             return Ok(None);
         }
         let mut parts = Vec::new();
-        // This program decides what a step does.
+        // This program determines what a step does.
         for name in reads.iter().chain(&["xtask", "Cargo.lock"]) {
             let path = match *name {
                 "@component" => workspace.component(),
@@ -40,7 +40,7 @@ impl Record {
         Ok(Some(Self { path: workspace.target.join("passed").join(step), digest: digest(parts) }))
     }
 
-    /// The tests that passed on these very inputs, if they did.
+    /// The tests that passed on exactly these inputs, if any.
     pub(crate) fn passed(&self) -> Option<Counts> {
         let text = fs::read_to_string(&self.path).ok()?;
         let mut words = text.split(' ');
@@ -49,7 +49,7 @@ impl Record {
         Some(Counts { passed: number()?, failed: 0, skipped: number()? })
     }
 
-    /// Notes that these tests passed. A note that cannot be written only means that they run again.
+    /// Records that these tests passed. If that fails, they only run again.
     pub(crate) fn pass(&self, counts: Counts) {
         let note = format!("{} {} {}", self.digest, counts.passed, counts.skipped);
         let _ = self.path.parent().map(fs::create_dir_all);
@@ -57,7 +57,7 @@ impl Record {
     }
 }
 
-/// Adds path and content of a file, or of every file below a folder in the order of their names.
+/// Adds the path and content of a file, or of all files below a folder, sorted by name.
 pub(crate) fn collect(path: &Path, root: &Path, parts: &mut Vec<Vec<u8>>) -> Result<()> {
     if !path.is_dir() {
         let name = path.strip_prefix(root).unwrap_or(path);
@@ -67,7 +67,7 @@ pub(crate) fn collect(path: &Path, root: &Path, parts: &mut Vec<Vec<u8>>) -> Res
     }
     for path in entries(path)? {
         let made = path.file_name().and_then(|name| name.to_str()).is_some_and(|name| MADE.contains(&name));
-        // A link may lead out of the checkout, or nowhere; npm's are below what was left out anyway.
+        // A link may lead outside the checkout, or nowhere; npm's links are below folders that were left out anyway.
         if !made && !path.is_symlink() {
             collect(&path, root, parts)?;
         }

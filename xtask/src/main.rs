@@ -1,4 +1,4 @@
-//! Loopwarden's only build script: `cargo xtask help` tells what it can do.
+//! Loopwarden's build script; `cargo xtask help` lists its commands.
 
 mod audit;
 mod bench;
@@ -24,7 +24,7 @@ use std::env;
 use std::process::ExitCode;
 use workspace::Workspace;
 
-/// One thing a person can ask for.
+/// A command of this program.
 struct Command {
     name: &'static str,
     arguments: &'static str,
@@ -113,7 +113,7 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     match Workspace::find().and_then(|mut workspace| {
-        // These want to be seen soon, and nothing is measured on them; `test` has built the same.
+        // These should show results soon, and nothing is measured on them; `test` builds the same way.
         if matches!(command.name, "demo" | "eval") || rest.iter().any(|arg| arg == "--trial") {
             workspace.build = workspace::Build::Trial;
         }

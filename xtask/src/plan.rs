@@ -1,4 +1,4 @@
-//! Steps that need one another, run in order or side by side, each with one line of progress.
+//! Steps with dependencies, run in order or in parallel, each with one line of progress.
 
 use crate::counts::Counts;
 use crate::inputs::Record;
@@ -12,53 +12,53 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// One thing that this program can do on the way to something else.
+/// A unit of work that commands are composed of.
 pub(crate) struct Step {
-    /// What others call it in `needs`, and people after `--only`.
+    /// Its name in `needs` and after `--only`.
     pub(crate) name: &'static str,
     /// What it is doing, for the progress line.
     pub(crate) label: &'static str,
-    /// How long it usually takes the first time, on two cores: so that nobody wonders whether it hangs. Blank where that
-    /// is not known.
+    /// How long it usually takes the first time on two cores, so that nobody wonders whether it hangs; empty if
+    /// unknown.
     pub(crate) usually: &'static str,
-    /// What it works with: two steps of one lane are never at it at the same time.
+    /// What it works with: steps of the same lane never run at the same time.
     pub(crate) lane: Lane,
-    /// The steps that must have succeeded before.
+    /// Steps that must have succeeded before.
     pub(crate) needs: &'static [&'static str],
-    /// What decides whether its tests pass, as `inputs` reads it: while none of it has changed since they last did, they
-    /// need not run again. Empty for a step that always runs.
+    /// What its tests depend on, as read by `inputs`: while none of it has changed since they last passed, they need
+    /// not run again. Empty for a step that always runs.
     pub(crate) reads: &'static [&'static str],
-    /// Does it. A step that is up to date does nothing and says nothing.
+    /// Does the work. A step that is up to date does nothing and prints nothing.
     pub(crate) action: fn(&Workspace, &mut Line) -> Result<Counts>,
 }
 
-/// What a step works with.
+/// The resource that a step works with.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lane {
-    /// Cargo's folder for what runs on this machine.
+    /// Cargo's folder for native builds.
     Native,
-    /// Cargo's folders for modules.
+    /// Cargo's folders for WebAssembly modules.
     Modules,
     /// Node, and what it installs.
     Scripts,
-    /// What else tests drive: browsers, Redis, Python.
+    /// Other programs that tests drive: browsers, Redis, Python.
     Hosts,
 }
 
-/// What became of a step.
+/// The outcome of a step.
 #[derive(Clone)]
 pub(crate) enum Fate {
-    /// It succeeded; the tests it ran, if it is a test step.
+    /// It succeeded; for a test step, with the tests it ran.
     Done(Counts),
-    /// Nothing that decides it has changed since these tests passed.
+    /// Its inputs have not changed since these tests passed.
     Unchanged(Counts),
     /// It failed; its counts include at least one failure.
     Failed(Counts),
-    /// A step it needs did not succeed.
+    /// This step, which it needs, did not succeed.
     NotRun(&'static str),
 }
 
-/// The named steps and all they need, in the order of `all`.
+/// The named steps and everything they need, in the order of `all`.
 ///
 /// # Errors
 /// A name that is not in `all`.
@@ -81,7 +81,7 @@ pub(crate) fn plan<'a>(all: &'a [Step], names: &[&str]) -> Result<Vec<&'a Step>>
 /// Runs steps in order, up to the first that fails.
 ///
 /// # Errors
-/// The step that failed; its output has been printed.
+/// A step failed; its output has been printed.
 pub(crate) fn run(workspace: &Workspace, steps: &[&Step]) -> Result<()> {
     for (index, step) in steps.iter().enumerate() {
         let usually = if step.usually.is_empty() { String::new() } else { format!(" (usually {})", step.usually) };
@@ -93,15 +93,15 @@ pub(crate) fn run(workspace: &Workspace, steps: &[&Step]) -> Result<()> {
     Ok(())
 }
 
-/// Runs every step whose needs were met, whatever became of the others, one of each lane at a time. With `reuse`, tests that
+/// Runs every step whose needs were met, even after others failed, one per lane at a time. With `reuse`, tests that
 /// passed on the very same inputs are not run again.
 pub(crate) fn run_all<'a>(workspace: &Workspace, steps: &[&'a Step], reuse: bool) -> Vec<(&'a Step, Fate, Duration)> {
     let board = Mutex::new(vec![Slot::Open; steps.len()]);
     let moved = Condvar::new();
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
     thread::scope(|scope| {
-        // Three on two cores: one of them mostly waits, for the network, for a browser, or for a compiler that is at its last
-        // and longest crate.
+        // Three on two cores, since one of them is mostly waiting: for the network, for a browser, or for the compiler
+        // to finish its last and longest crate.
         for _ in 0..if cores == 1 { 1 } else { 3 } {
             scope.spawn(|| {
                 while let Some(index) = take(steps, &board, &moved) {
@@ -125,7 +125,7 @@ pub(crate) fn run_all<'a>(workspace: &Workspace, steps: &[&'a Step], reuse: bool
     ended.collect()
 }
 
-/// How far a step is.
+/// The progress of a step.
 #[derive(Clone)]
 enum Slot {
     Open,
@@ -133,12 +133,12 @@ enum Slot {
     Ended(Fate, Duration),
 }
 
-/// Nobody panics while holding the lock; if somebody does, what is there still counts.
+/// Nobody panics while holding the lock; if somebody does, the contents still count.
 fn lock(board: &Mutex<Vec<Slot>>) -> MutexGuard<'_, Vec<Slot>> {
     board.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Waits for a step that can begin, and takes it; nothing once all have begun.
+/// Waits for a step that can start and claims it; `None` once all have started.
 fn take(steps: &[&Step], board: &Mutex<Vec<Slot>>, moved: &Condvar) -> Option<usize> {
     let mut slots = lock(board);
     loop {
@@ -161,7 +161,7 @@ fn take(steps: &[&Step], board: &Mutex<Vec<Slot>>, moved: &Condvar) -> Option<us
     }
 }
 
-/// The first step that can begin; or one that cannot, with what it needs and did not get.
+/// The first step that can start, or one that cannot, with the need that failed.
 fn next(steps: &[&Step], slots: &[Slot]) -> Option<(usize, Option<&'static str>)> {
     let all = || steps.iter().zip(slots);
     all().enumerate().find_map(|(index, (step, slot))| {
@@ -186,7 +186,7 @@ impl Fate {
 }
 
 fn one(workspace: &Workspace, step: &Step, mut line: Line, reuse: bool) -> Fate {
-    // What cannot be read cannot vouch for an earlier result: the step runs, and says itself what is missing.
+    // Unreadable inputs cannot confirm an earlier result: the step runs and reports itself what is missing.
     let record = Record::of(workspace, step.name, step.reads).ok().flatten();
     if reuse && let Some(counts) = record.as_ref().and_then(Record::passed) {
         line.end(&format!(", unchanged since it passed: {}", step.reads.join(", ")));
@@ -212,12 +212,12 @@ fn one(workspace: &Workspace, step: &Step, mut line: Line, reuse: bool) -> Fate 
     }
 }
 
-/// The progress line of a step: its label, what its command last said (on a terminal), and how long it has taken.
+/// The progress line of a step: its label, its command's latest output (on a terminal), and the elapsed time.
 pub(crate) struct Line {
     label: String,
     begin: Instant,
     terminal: bool,
-    /// It shares the terminal with others: it is written when it is ended, and every sign of life is a line.
+    /// Shares the terminal with other steps: printed only at the end, with each sign of life on a line of its own.
     aside: bool,
     shown: Instant,
 }
@@ -229,7 +229,7 @@ impl Line {
         Self { label, begin: now, terminal: stderr().is_terminal(), aside: false, shown: now }
     }
 
-    /// One of several at the same time.
+    /// The line of one of several parallel steps.
     pub(crate) fn aside(label: String) -> Self {
         let now = Instant::now();
         Self { label, begin: now, terminal: false, aside: true, shown: now }
@@ -242,7 +242,7 @@ impl Line {
         eprintln!("{clear}{label} {seconds:.1} s{remark}");
     }
 
-    /// Says something that stays.
+    /// Prints a remark that stays.
     pub(crate) fn note(&self, text: &str) {
         if self.aside {
             eprintln!("{} … {text}", self.label);
@@ -254,7 +254,7 @@ impl Line {
     /// Runs a command and returns everything it printed.
     ///
     /// # Errors
-    /// It cannot be started, or it failed; what it printed has then been shown.
+    /// It cannot be started, or it failed; its output has been printed then.
     pub(crate) fn run(&mut self, command: &mut Command) -> Result<String> {
         let (status, output) = self.try_run(command)?;
         if !status.success() {
@@ -267,7 +267,7 @@ impl Line {
     /// Runs cargo to compile something.
     ///
     /// # Errors
-    /// It cannot be started, it failed, or it warned.
+    /// It cannot be started, it failed, or it emitted warnings.
     pub(crate) fn compile(&mut self, command: &mut Command) -> Result<()> {
         let output = self.run(command)?;
         if has_warnings(&output) {
@@ -277,7 +277,7 @@ impl Line {
         Ok(())
     }
 
-    /// Runs a command; it may fail. Nothing is shown but the progress.
+    /// Runs a command that may fail. Only the progress is shown.
     ///
     /// # Errors
     /// It cannot be started.
@@ -302,14 +302,14 @@ impl Line {
             }
         }
         for reader in readers.into_iter().flatten() {
-            // A reader ends when its pipe does; it cannot fail in a way that matters here.
+            // A reader ends with its pipe; it cannot fail in a way that matters here.
             let _ = reader.join();
         }
         let status = child.wait().with_context(|| format!("cannot wait for `{}`", shown(command)))?;
         Ok((status, output))
     }
 
-    /// Shows a sign of life: on a terminal what the command says, elsewhere the time, twice a minute.
+    /// Shows a sign of life: on a terminal the command's output, elsewhere the time, every 30 seconds.
     fn show(&mut self, said: &str) {
         if self.terminal {
             if !said.trim().is_empty() {
@@ -325,7 +325,7 @@ impl Line {
                 eprint!(" {seconds} s …");
             }
         }
-        // Progress is a courtesy: if stderr is gone, the work goes on.
+        // Progress is a courtesy: without stderr the work continues.
         let _ = stderr().flush();
     }
 }
@@ -341,7 +341,7 @@ fn forward(pipe: impl Read + Send + 'static, sender: Sender<String>) -> thread::
     })
 }
 
-/// Whether cargo counted warnings of a package, of this compilation or of the one it remembers.
+/// Whether cargo reports warnings of a package, from this compilation or a cached one.
 fn has_warnings(output: &str) -> bool {
     output.lines().any(|line| line.starts_with("warning: `") && line.contains(" generated "))
 }

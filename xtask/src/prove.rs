@@ -1,5 +1,5 @@
-//! `cargo xtask prove`: what has to hold however long a detector lives, measured natively, and that every other door comes to
-//! the same by the same events, byte for byte.
+//! `cargo xtask prove`: native measurements of what must hold however long a detector lives, and a check that every
+//! other door gives the same answers to the same events, byte for byte.
 
 use crate::plan::{self, Line, plan, shown};
 use crate::workspace::Workspace;
@@ -12,7 +12,7 @@ use std::time::Instant;
 
 const USAGE: &str = "usage: cargo xtask prove [--events N] [--long N] [--runs N] [--seed N] [--pins N] [--door NAME]… [--native] [--trial]";
 
-/// The doors that are compared with the native library, and the steps that each needs.
+/// The doors compared with the native library, and the steps that each needs.
 const DOORS: [(&str, &[&str]); 5] = [
     ("wasmtime", &["component"]),
     ("node", &["package", "test-tools"]),
@@ -21,11 +21,11 @@ const DOORS: [(&str, &[&str]); 5] = [
     ("jco", &["component", "package", "test-tools"]),
 ];
 
-/// Lines of digests for each 10,000 events: ten of verdicts, and one of the state. `tests/support/blocks.rs` writes them.
+/// Lines of digests per 10,000 events: ten of verdicts and one of the state, as written by `tests/support/blocks.rs`.
 const LINES: usize = 11;
 
-/// Measures and compares. `--native` measures alone, `--door` compares one door (any number of times) and measures nothing,
-/// `--events` says how many events are compared.
+/// Measures and compares. `--native` only measures; `--door`, which can be repeated, only compares that door;
+/// `--events` is the number of events compared.
 pub(crate) fn command(workspace: &Workspace, args: &[String]) -> Result<u8> {
     let (mut events, mut long, mut runs, mut seed) = (1_000_000_u64, 10_000_000_u64, 1_000_000_u64, 1_u64);
     let mut pins = 1_000_000_u64;
@@ -40,7 +40,7 @@ pub(crate) fn command(workspace: &Workspace, args: &[String]) -> Result<u8> {
             "--seed" => seed = number()?,
             "--pins" => pins = number()?,
             "--native" => native = true,
-            // `main` has seen it: modules that are built quickly, to be tried.
+            // Handled in `main`: modules from a quick build.
             "--trial" => {}
             "--door" => chosen.push(rest.next().context(USAGE)?.as_str()),
             _ => bail!(USAGE),
@@ -105,11 +105,11 @@ pub(crate) fn command(workspace: &Workspace, args: &[String]) -> Result<u8> {
     Ok(0)
 }
 
-/// The program that tells a door events.
+/// The program that feeds events to a door.
 fn door(workspace: &Workspace, name: &str) -> Result<Command> {
     if name == "wasmtime" {
         let mut line = Line::begin("building the embedding".into());
-        // What runs is compiled by wasmtime; its own build may be a quick one.
+        // wasmtime compiles what is measured; its own build may be a quick one.
         let build = ["build", "--quiet", "--package=loopwarden-host-tests", "--example=prove"];
         line.run(&mut workspace.cargo(build))?;
         line.end("");
@@ -125,7 +125,7 @@ fn door(workspace: &Workspace, name: &str) -> Result<Command> {
     Ok(command)
 }
 
-/// Tells a door the events and returns its digests; what it says of itself is shown.
+/// Feeds the events to a door and returns its digests; prints what it reports about itself.
 fn leg(command: &mut Command, name: &str, input: &Path, folder: &Path) -> Result<Vec<String>> {
     let (begun, path) = (Instant::now(), folder.join(name));
     let open = |path: &PathBuf| File::create(path).with_context(|| format!("cannot write {}", path.display()));
@@ -142,7 +142,7 @@ fn leg(command: &mut Command, name: &str, input: &Path, folder: &Path) -> Result
     Ok(digests.lines().map(str::to_owned).collect())
 }
 
-/// Which events, or the state after which, first came to something else.
+/// The events, or the state after them, that differ first.
 fn first_difference(expected: &[String], digests: &[String]) -> Option<String> {
     let at = (0..expected.len().max(digests.len())).find(|at| expected.get(*at) != digests.get(*at))?;
     let (chunk, block) = (at / LINES * 10_000, at % LINES);

@@ -4,13 +4,13 @@ use crate::eval;
 use crate::workspace::Workspace;
 use anyhow::{Result, bail};
 
-/// Options of the scorer that a value follows, and those that stand alone.
+/// Options of the scorer that take a value, and those that do not.
 const VALUED: [&str; 4] = ["--config", "--without", "--vary", "--set"];
 const ALONE: [&str; 4] = ["--ablate", "--leave-out", "--list", "--json"];
 
-/// Builds the scorer and runs it in the caller's folder: output, exit code and relative paths are its own.
+/// Builds the scorer and runs it in the caller's folder; output, exit code and relative paths are its own.
 pub(crate) fn command(workspace: &Workspace, args: &[String]) -> Result<u8> {
-    // Known before anything is built, which takes minutes.
+    // Checked before the build, which takes minutes.
     if let Some(unknown) = unknown(args) {
         bail!("there is no option {unknown}; there are {}", [VALUED, ALONE].concat().join(", "));
     }
@@ -40,7 +40,7 @@ pub(crate) fn command(workspace: &Workspace, args: &[String]) -> Result<u8> {
     eval::run(std::process::Command::new(program).args(args))
 }
 
-/// The first word that looks like an option and is none.
+/// The first argument that looks like an option but is none.
 fn unknown(args: &[String]) -> Option<&str> {
     let mut args = args.iter().map(String::as_str);
     while let Some(arg) = args.next() {

@@ -1,4 +1,4 @@
-//! What the machine must have, and what this program installs where it can.
+//! What the machine needs, and what this program installs if it can.
 
 use crate::counts::Counts;
 use crate::plan::Line;
@@ -10,10 +10,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The oldest Node the published package and its tools run on.
+/// The oldest Node version that the package and its tools support.
 const NODE: u32 = 20;
 
-/// Checks for a C compiler and Node, and adds the Rust targets that are missing.
+/// Checks for a C compiler and Node, and adds missing Rust targets.
 pub(crate) fn toolchain(_workspace: &Workspace, line: &mut Line) -> Result<Counts> {
     if !["cc", "gcc", "clang"].iter().any(|name| on_path(name).is_some()) {
         bail!("there is no C compiler, which rustc needs as its linker; on Debian: apt-get install build-essential");
@@ -40,13 +40,14 @@ pub(crate) fn toolchain(_workspace: &Workspace, line: &mut Line) -> Result<Count
     Ok(Counts::default())
 }
 
-/// What `js/node_modules` may take. What only some steps need has a folder of its own: `js/test`, `js/tools`, `js/adapters`.
+/// Bytes that `js/node_modules` may take. What only some steps need has its own folder: `js/test`, `js/tools`,
+/// `js/adapters`.
 const NODE_MODULES_BYTES: u64 = 250 << 20;
 
-/// Installs the npm package's locked development dependencies, where they are not installed yet.
+/// Installs the npm package's locked development dependencies, if they are not up to date.
 ///
 /// # Errors
-/// What was installed is larger than everybody who clones the repository should have to wait for.
+/// What was installed is larger than [`NODE_MODULES_BYTES`], which everybody who clones the repository has to wait for.
 pub(crate) fn node_modules(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
     if npm_ci(&workspace.js(), workspace, line)? == Installed::Now {
         let bytes = size(&workspace.js().join("node_modules"))?;
@@ -57,7 +58,7 @@ pub(crate) fn node_modules(workspace: &Workspace, line: &mut Line) -> Result<Cou
     Ok(Counts::default())
 }
 
-/// The bytes of the files below a folder.
+/// Bytes of all files below a folder.
 fn size(folder: &Path) -> Result<u64> {
     let mut bytes = 0;
     for entry in fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
@@ -68,15 +69,14 @@ fn size(folder: &Path) -> Result<u64> {
     Ok(bytes)
 }
 
-/// Installs what the tests of the npm package need besides: packages, and a Node that runs them where the machine's own is
-/// too old.
+/// Installs what else the npm package's tests need: packages, and a Node to run them where the machine's own is too
+/// old.
 pub(crate) fn test_tools(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
     npm_ci(&workspace.js().join("test"), workspace, line)?;
     line.run(workspace.tool("node").arg("--version")).map(|_| Counts::default())
 }
 
-/// Installs the frameworks of the adapters, which take several times as much as everything else, where they are not
-/// installed yet.
+/// Installs the frameworks of the adapters, several times the size of everything else, if they are not up to date.
 pub(crate) fn frameworks(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
     npm_ci(&workspace.js().join("adapters"), workspace, line)?;
     Ok(Counts::default())
@@ -96,13 +96,13 @@ fn npm_ci(folder: &Path, workspace: &Workspace, line: &mut Line) -> Result<Insta
         return Ok(Installed::Before);
     }
     line.run(workspace.npm(["ci"]).current_dir(folder))?;
-    // scripts/tool.mjs reads and writes it as well.
+    // Also read and written by scripts/tool.mjs.
     fs::write(&stamp, wanted).with_context(|| format!("cannot write {}", stamp.display()))?;
     Ok(Installed::Now)
 }
 
-/// The interpreter of a virtual environment with what the Python example needs; nothing where the machine has no
-/// Python that can make one.
+/// The interpreter of a virtual environment with the dependencies of the Python example; `None` if the machine has no
+/// Python that can create one.
 pub(crate) fn python(workspace: &Workspace, line: &mut Line) -> Result<Option<PathBuf>> {
     let requirements = workspace.root.join("examples/python/requirements.txt");
     let wanted = digest([fs::read(&requirements).with_context(|| format!("cannot read {}", requirements.display()))?]);
@@ -125,7 +125,7 @@ pub(crate) fn python(workspace: &Workspace, line: &mut Line) -> Result<Option<Pa
     Ok(Some(interpreter))
 }
 
-/// The browser the conformance tests drive; on Debian it is installed where it is missing.
+/// Looks for the browser that the conformance tests drive; on Debian it is installed if missing.
 pub(crate) fn chromium(_workspace: &Workspace, line: &mut Line) -> Result<Counts> {
     if chromium_path().is_none() {
         let advice = "there is no Chromium; install one, or set CHROMIUM to the path of its executable";
@@ -135,7 +135,7 @@ pub(crate) fn chromium(_workspace: &Workspace, line: &mut Line) -> Result<Counts
     Ok(Counts::default())
 }
 
-/// The server the fleet example is tested against; on Debian it is installed where it is missing.
+/// Looks for the server that the fleet example is tested against; on Debian it is installed if missing.
 pub(crate) fn redis(_workspace: &Workspace, line: &mut Line) -> Result<Counts> {
     if redis_path().is_none() {
         let advice = "there is no Redis; install one, or set REDIS_SERVER to the path of `redis-server`";
@@ -152,7 +152,7 @@ fn debian_package(name: &str, advice: &'static str, line: &mut Line) -> Result<(
     let root = Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout.trim_ascii() == b"0");
     let prefix: &[&str] = match (root, on_path("sudo")) {
         (true, _) => &[],
-        // Never ask for a password: whoever runs the tests may not be there to give one.
+        // Never ask for a password: nobody may be there to enter one.
         (false, Some(_)) => &["sudo", "--non-interactive"],
         (false, None) => bail!("{advice} (neither root nor sudo, so it cannot be installed from here)"),
     };
@@ -165,7 +165,7 @@ fn debian_package(name: &str, advice: &'static str, line: &mut Line) -> Result<(
     Ok(())
 }
 
-/// Where the Redis server is: `REDIS_SERVER`, else on the `PATH` or in `/usr/bin`.
+/// The Redis server: `REDIS_SERVER`, else on the `PATH` or in `/usr/bin`.
 pub(crate) fn redis_path() -> Option<PathBuf> {
     if let Some(path) = env::var_os("REDIS_SERVER").filter(|path| !path.is_empty()) {
         return Some(path.into());
@@ -173,7 +173,7 @@ pub(crate) fn redis_path() -> Option<PathBuf> {
     on_path("redis-server").or_else(|| Some(PathBuf::from("/usr/bin/redis-server")).filter(|path| works(path)))
 }
 
-/// Where Chromium is: `CHROMIUM`, else a browser of that family on the `PATH` or in `/usr/bin`.
+/// The Chromium executable: `CHROMIUM`, else a browser of that family on the `PATH` or in `/usr/bin`.
 pub(crate) fn chromium_path() -> Option<PathBuf> {
     if let Some(path) = env::var_os("CHROMIUM").filter(|path| !path.is_empty()) {
         return Some(path.into());

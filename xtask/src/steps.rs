@@ -1,4 +1,4 @@
-//! Every step there is. A command names the ones it is after; what those need comes along.
+//! All steps. A command names those it is after; what they need is added.
 
 use crate::counts::Counts;
 use crate::plan::{Lane, Line, Step, shown};
@@ -7,7 +7,7 @@ use crate::{audit, setup, wasm};
 use anyhow::{Context, Result, bail};
 use std::process::Command;
 
-/// In an order in which every step comes after those it needs: quick verdicts first, and what others wait for.
+/// Ordered so that every step follows those it needs: quick checks first, and what others wait for.
 pub(crate) const ALL: &[Step] = &[
     Step {
         name: "toolchain",
@@ -195,7 +195,7 @@ pub(crate) const ALL: &[Step] = &[
         usually: "",
         lane: Lane::Scripts,
         needs: &["package", "test-tools", "chromium"],
-        // As `js-installed`: how the package is put together, whatever its modules answer.
+        // As for `js-installed`: how the package is put together, whatever its modules answer.
         reads: &["js", "js/glue/loopwarden.d.ts", "js/glue/tools.d.ts", "docs", "README.md"],
         action: js_packaging,
     },
@@ -232,7 +232,7 @@ pub(crate) const ALL: &[Step] = &[
         usually: "",
         lane: Lane::Scripts,
         needs: &["package", "test-tools", "frameworks", "expected"],
-        // Of the core what it answers and how it is called, and not its bytes: those are what `js-test` and `js-conformance` are for.
+        // Of the core only its answers and its interface, not its bytes, which `js-test` and `js-conformance` cover.
         reads: &["js", "js/glue/loopwarden.d.ts", "js/glue/tools.d.ts", "@expected", "docs", "README.md"],
         action: js_adapters,
     },
@@ -242,7 +242,7 @@ pub(crate) const ALL: &[Step] = &[
         usually: "2 min",
         lane: Lane::Scripts,
         needs: &["package", "test-tools", "frameworks"],
-        // Without the modules: what they answer is seen by the other steps, and this one asks how the package is put together.
+        // Without the modules: other steps check what they answer; this one checks how the package is put together.
         reads: &["js", "js/glue/loopwarden.d.ts", "js/glue/tools.d.ts", "docs", "README.md"],
         action: js_installed,
     },
@@ -306,7 +306,7 @@ pub(crate) const ALL: &[Step] = &[
         usually: "",
         lane: Lane::Hosts,
         needs: &["package", "test-tools", "redis", "expected"],
-        // Snapshots are among the answers.
+        // Snapshots are part of the answers.
         reads: &["js", "js/glue/loopwarden.d.ts", "js/glue/tools.d.ts", "@expected"],
         action: js_state,
     },
@@ -325,7 +325,7 @@ pub(crate) const ALL: &[Step] = &[
         usually: "",
         lane: Lane::Hosts,
         needs: &["package", "test-tools", "chromium", "expected"],
-        // What the page shows of the core is its answers, and what reads and explains for it.
+        // From the core the page shows its answers, and uses its readers and explanations.
         reads: &[
             "js",
             "js/glue/loopwarden.d.ts",
@@ -347,18 +347,18 @@ fn format(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
         .map(|_| Counts::default())
 }
 
-/// Compares what is generated from the core with the core.
+/// Checks that the files generated from the core are up to date.
 fn schema(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
     line.run(workspace.library(["schema", "--check"]).arg(&workspace.root)).map(|_| Counts::default())
 }
 
-/// Writes down what the native library answers to the corpus.
+/// Records the native library's answers to the conformance corpus.
 fn expected(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
     let mut command = workspace.library(["expected"]);
     line.run(command.arg(&workspace.root).arg(workspace.expected())).map(|_| Counts::default())
 }
 
-/// All that runs on this machine in one build, but for wasmtime: the library is checked once.
+/// Lints all native code but that with wasmtime in one build, so that the library is checked once.
 fn clippy(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
     let packages = ["loopwarden", "loopwarden-against", "xtask", "xtask-library", "xtask-wasm"];
     let packages = packages.map(|name| format!("--package={name}"));
@@ -367,19 +367,20 @@ fn clippy(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
     lint(workspace, line, &[&build])
 }
 
-/// What is compiled for modules alone, of all modules at once: what one of them does not use the compiler says when it is built.
+/// Lints what is compiled only for modules, with the features of all of them; the compiler reports what a single module
+/// does not use when that is built.
 fn clippy_modules(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
     let target = "--target=wasm32-unknown-unknown";
     lint(workspace, line, &[&["--package=loopwarden", "--lib", "--features=component,js,tools", target]])
 }
 
-/// The fuzz targets, which are a workspace of their own: checked and not built, so neither instrumented nor linked, and libFuzzer,
-/// which only a link needs, is not compiled.
+/// Lints the fuzz targets, which are a workspace of their own. They are checked but not built, so that nothing is
+/// instrumented or linked, and libFuzzer, which only linking needs, is not compiled.
 fn clippy_fuzz(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
     let manifest = "--manifest-path=fuzz/Cargo.toml";
-    // Nothing else needs what they are made with; who tests far from a registry may not have it.
+    // Only these need its dependencies, which may be unavailable without a registry.
     let (status, output) = line.try_run(&mut workspace.cargo(["fetch", "--locked", manifest]))?;
-    // A lock that does not fit is a fault of ours: below it is an error.
+    // An outdated lock file is our mistake, reported as an error below.
     if !status.success() && !output.contains("lock file") {
         line.note(
             "skipped: `cargo fetch --locked --manifest-path fuzz/Cargo.toml` fails, so the targets are not linted",
@@ -387,7 +388,7 @@ fn clippy_fuzz(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
         return Ok(Counts { skipped: 1, ..Counts::default() });
     }
     let mut command = workspace.cargo(["clippy", "--quiet", "--locked", manifest, "--", "--deny=warnings"]);
-    // What the fuzzer sees of the library, `cargo xtask fuzz` opens with this as well.
+    // The view of the library that the fuzzer has; `cargo xtask fuzz` sets this too.
     command.env("CARGO_ENCODED_RUSTFLAGS", "--cfg=fuzzing");
     command.env("CUSTOM_LIBFUZZER_PATH", workspace.target.join("fuzz/not-linked/libfuzzer.a"));
     line.run(&mut command).map(|_| Counts::default())
@@ -408,14 +409,14 @@ fn unit(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
     Ok(units + corpus)
 }
 
-/// Unit tests, integration tests and the examples in the documentation; and the scorer, which needs constants that can be tuned.
+/// Unit tests, integration tests and doc tests; and the scorer, which needs tunable constants.
 fn native(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
     let library = cargo_test(line, &mut library_test(workspace))?;
     let mut scorer = workspace.cargo(["test", "--package=loopwarden", "--features=tuning", "--example=score"]);
     Ok(library + cargo_test(line, &mut scorer)?)
 }
 
-/// Tests the library, and what asks it: both in one build, or the library would be compiled for each of them.
+/// Tests the library and the program that queries it in one build, so that the library is compiled once.
 fn library_test(workspace: &Workspace) -> Command {
     workspace.cargo(["test", "--no-fail-fast", "--package=loopwarden", "--package=xtask-library"])
 }
@@ -433,8 +434,8 @@ pub(crate) fn embedding(workspace: &Workspace) -> Command {
     workspace.cargo(["build", "--package=loopwarden-host-tests", "--example=embed"])
 }
 
-/// Compiled by clippy, which is rustc that has more to say: to lint it apart from its tests, all of wasmtime would have to be
-/// checked besides being compiled.
+/// Compiled by clippy, which is rustc with more lints: linting separately would check all of wasmtime in addition to
+/// compiling it.
 fn host(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
     let package = "--package=loopwarden-host-tests";
     let test = |what: &[&str]| {
@@ -446,13 +447,13 @@ fn host(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
     };
     line.compile(&mut test(&["--no-run", "--all-targets"]))?;
     let hosted = cargo_test(line, &mut test(&["--no-fail-fast"]))?;
-    // What the component is made with reads its interface.
+    // The tool that makes the component also tests its interface.
     let mut command = workspace.cargo(["test", "--no-fail-fast", "--package=xtask-wasm"]);
     command.env("LOOPWARDEN_COMPONENT", workspace.component());
     Ok(hosted + cargo_test(line, &mut command)?)
 }
 
-/// The Python example, in a virtual environment of its own.
+/// The Python example, in its own virtual environment.
 fn python(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
     let Some(python) = setup::python(workspace, line)? else {
         line.note("skipped: there is no Python 3.9 or later with `venv`");
@@ -483,7 +484,7 @@ fn js_packaging(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
     node_test(line, &mut workspace.npm(["run", "test:packaging"]))
 }
 
-/// What is promised of sizes is promised of the modules that are shipped.
+/// The size limits apply to the modules that are shipped.
 fn js_sizes(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
     if workspace.build == Build::Trial {
         line.note("skipped: these modules were built quickly; `--release` builds those that are shipped");
@@ -527,7 +528,7 @@ fn node_test(line: &mut Line, command: &mut Command) -> Result<Counts> {
     tests(line, command, Counts::of_node)
 }
 
-/// Runs tests and counts them. A run that fails counts at least one failure; a run without tests is an error.
+/// Runs tests and counts them. A failed run counts at least one failure; a run without tests is an error.
 fn tests(line: &mut Line, command: &mut Command, count: fn(&str) -> Counts) -> Result<Counts> {
     let (status, output) = line.try_run(command)?;
     let mut counts = count(&output);

@@ -1,4 +1,4 @@
-//! `cargo xtask test`: everything that can be checked, and one table at the end.
+//! `cargo xtask test`: all checks and tests, and a table at the end.
 
 use crate::counts::Counts;
 use crate::plan::{Fate, plan, run_all};
@@ -7,16 +7,16 @@ use crate::workspace::{Build, Workspace};
 use anyhow::{Context, Result, bail};
 use std::env;
 
-/// The inner loop of somebody who changes the core: no WebAssembly, no Node, no wasmtime.
+/// The quick checks while changing the core: no WebAssembly, no Node, no wasmtime.
 const QUICK: [&str; 4] = ["fmt", "schema", "clippy", "unit"];
 
 /// Runs every step, or the ones named after `--only` with what they need.
 pub(crate) fn command(workspace: &Workspace, args: &[String]) -> Result<u8> {
     let mut names: Vec<&str> = Vec::new();
     let local = env::var_os("CI").is_none_or(|ci| ci.is_empty() || ci == "false");
-    // What CI vouches for, it has seen.
+    // CI reuses no earlier results.
     let mut reuse = local;
-    // Somebody who changes the core waits for the same code, only neither small nor fast.
+    // During development, quick builds of the same code, neither small nor fast, are enough.
     let mut build = if local { Build::Trial } else { Build::Release };
     let mut rest = args.iter();
     while let Some(arg) = rest.next() {
@@ -39,8 +39,7 @@ pub(crate) fn command(workspace: &Workspace, args: &[String]) -> Result<u8> {
         }
     }
     if names.is_empty() {
-        // `native` runs what `unit` does, and more, as `host` builds what `embed` does; `twice` is for what is shipped, and `dist`
-        // runs it.
+        // `native` includes `unit`, and `host` includes `embed`; `twice` is for what is shipped, and `dist` runs it.
         let left_out = ["unit", "embed", "twice"];
         names = steps::ALL.iter().map(|step| step.name).filter(|name| !left_out.contains(name)).collect();
     }
@@ -53,7 +52,7 @@ pub(crate) fn command(workspace: &Workspace, args: &[String]) -> Result<u8> {
             Fate::Done(counts) => (*counts, String::new()),
             Fate::Unchanged(counts) => (*counts, "  unchanged since it passed".to_owned()),
             Fate::Failed(counts) => (*counts, "  FAILED".to_owned()),
-            // Counted, so that what did not run cannot look like a pass.
+            // Counted as skipped, so that what did not run cannot look like a pass.
             Fate::NotRun(needed) => (Counts { skipped: 1, ..Counts::default() }, format!("  not run: {needed} failed")),
         };
         total = total + counts;

@@ -1,4 +1,4 @@
-//! The two WebAssembly artefacts: the component, and the core module inside the npm package.
+//! The two WebAssembly artefacts: the component, and the core module of the npm package.
 
 use crate::counts::Counts;
 use crate::files::files;
@@ -12,17 +12,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The component's stack. rustc's default of 1 MiB would be four times the linear memory a fresh instance may have.
+/// Stack of the component. rustc's default of 1 MiB would be four times the linear memory allowed for a fresh instance.
 const STACK_BYTES: u32 = 72 * 1024;
 
-/// What rustc's wasm targets and wasm-bindgen use, and vectors; a stripped module no longer names its features.
+/// The features that rustc's wasm targets and wasm-bindgen use, and SIMD; a stripped module does not name its features.
 ///
-/// A function that is called from one place is not merged into it unless it is small: engines compile a function when it is
-/// first called, and one made of many waits for code that is hardly ever run (a first verdict took 30 ms for two such). What
-/// the first round leaves, a second one makes 1.2 KB smaller.
+/// A function with a single caller is inlined only if it is small: engines compile a function when it is first called,
+/// and one made of many waits for code that hardly ever runs (a first verdict took 30 ms because of two of those). A
+/// second `-Oz` saves another 1.2 KB.
 ///
-/// Nothing lies in the first 1,024 bytes but the end of the stack, so a pointer and a small number are added by the load itself:
-/// that makes a difference only where the stack has run out already, and then the load traps.
+/// The first 1,024 bytes hold nothing but the end of the stack, so a load may add a small offset to a pointer itself:
+/// this makes a difference only after a stack overflow, and then the load traps.
 const WASM_OPT: [&str; 15] = [
     "-Oz",
     "-Oz",
@@ -41,21 +41,21 @@ const WASM_OPT: [&str; 15] = [
     "--enable-call-indirect-overlong",
 ];
 
-/// How functions are put in order, and places taken out.
+/// How functions are ordered, and how panic locations are removed.
 const ORDER: &[u8] = include_bytes!("../wasm/src/order.rs");
 const PLACES: &[u8] = include_bytes!("../wasm/src/places.rs");
 
-/// Builds the program that makes glue and components of modules.
+/// Builds the tool that makes glue and components from modules.
 pub(crate) fn tools(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
     line.run(&mut workspace.cargo(["build", "--package=xtask-wasm"])).map(|_| Counts::default())
 }
 
-/// That program, as `tools` has built it. Not by way of cargo, which would wait for a build that is under way.
+/// That tool, as built by `tools`. Not run through cargo, which would wait for a build in progress.
 fn program(workspace: &Workspace) -> Command {
     Command::new(workspace.target.join("debug").join(format!("xtask-wasm{}", env::consts::EXE_SUFFIX)))
 }
 
-/// Builds the component, makes it small, and proves that it imports nothing.
+/// Builds the component, optimises it, and checks that it imports nothing.
 pub(crate) fn component(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
     let core = component_module(workspace, line)?;
     let artefact = workspace.component();
@@ -68,7 +68,7 @@ pub(crate) fn component(workspace: &Workspace, line: &mut Line) -> Result<Counts
     let module = folder.join("core.wasm");
     write(&module, &core)?;
     wasm_opt(workspace, line, &module)?;
-    // Under another name until it is known to be what is shipped.
+    // Under another name until it is known to be fit for shipping.
     let made = folder.join("made.wasm");
     line.run(program(workspace).arg("component").arg(&module).arg(&made))?;
     names_no_folder(workspace, "the component", &read(&made)?)?;
@@ -77,23 +77,24 @@ pub(crate) fn component(workspace: &Workspace, line: &mut Line) -> Result<Counts
     Ok(Counts::default())
 }
 
-/// The core module inside the component, as cargo builds it.
+/// The core module of the component, as built by cargo.
 fn component_module(workspace: &Workspace, line: &mut Line) -> Result<Vec<u8>> {
     let stack = format!("link-arg=-zstack-size={STACK_BYTES}");
     let mut command = wasm_cargo(workspace, "component", "wasm32-wasip2");
-    // wasm-opt reads core modules only, so the linker must not wrap the module into a component yet.
+    // wasm-opt reads only core modules, so the linker must not wrap the module into a component yet.
     command.args(["--", "-C", "link-arg=--export=cabi_realloc", "-C", &stack, "-C", "link-arg=--skip-wit-component"]);
     line.compile(&mut command)?;
     read(&wasm_artefact(workspace, "wasm32-wasip2"))
 }
 
-/// A module of the npm package, as cargo builds it.
+/// A module of the npm package, as built by cargo.
 fn npm_module(workspace: &Workspace, line: &mut Line, feature: &str, level: Option<&str>) -> Result<Vec<u8>> {
     line.compile(&mut npm_cargo(workspace, feature, level))?;
     read(&wasm_artefact(&of_module(workspace, level), NPM_TARGET))
 }
 
-/// Where a module of the npm package is built. Cargo gives both the same name: in one folder each build would undo the other's.
+/// Where a module of the npm package is built. Cargo gives both the same name, so in one folder each build would
+/// replace the other's.
 fn of_module(workspace: &Workspace, level: Option<&str>) -> Workspace {
     match level {
         Some(_) if workspace.build != Build::Trial => workspace.elsewhere("npm-tools"),
@@ -103,30 +104,30 @@ fn of_module(workspace: &Workspace, level: Option<&str>) -> Workspace {
 
 /// The build of a module of the npm package.
 fn npm_cargo(workspace: &Workspace, feature: &str, level: Option<&str>) -> Command {
-    // To be tried, one module can be both: it is compiled once.
+    // In a trial build, one module serves as both, so that it is compiled once.
     let trial = workspace.build == Build::Trial;
     let features = if trial { "js,tools" } else { feature };
     let mut command = wasm_cargo(&of_module(workspace, level), features, NPM_TARGET);
     if let Some(level) = level.filter(|_| !trial) {
         command.env("CARGO_PROFILE_WASM_OPT_LEVEL", level);
     }
-    // After a trap the wrapper puts the stack back to where it began.
+    // After a trap the wrapper resets the stack pointer.
     command.args(["--", "-C", "link-arg=--export=__stack_pointer"]);
     command
 }
 
-/// Compiles the first module of the npm package while there is no program yet that makes something of it.
+/// Compiles the first module of the npm package while the tool that processes it is not built yet.
 pub(crate) fn core_module(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
     line.compile(&mut first_module(workspace)).map(|()| Counts::default())
 }
 
-/// The build of the first module of the npm package, for whoever wants to begin with it while other things are done.
+/// The build of the npm package's first module, for starting it alongside other work.
 pub(crate) fn first_module(workspace: &Workspace) -> Command {
     let [(feature, _, level), ..] = MODULES;
     npm_cargo(workspace, feature, level)
 }
 
-/// Builds every module once more, with nothing of the first build at hand, and compares the bytes.
+/// Builds every module again from scratch and compares the bytes.
 pub(crate) fn twice(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
     let again = workspace.elsewhere("again");
     if again.target.exists() {
@@ -145,7 +146,7 @@ pub(crate) fn twice(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
     Ok(Counts { passed, ..Counts::default() })
 }
 
-/// What is shipped says nothing of the machine that it was built on.
+/// Fails if a shipped file contains paths of the build machine.
 fn names_no_folder(workspace: &Workspace, what: &str, bytes: &[u8]) -> Result<()> {
     let home = env::var_os("HOME").map(PathBuf::from);
     let tools = |name: &str, folder: &str| env::var_os(name).map(PathBuf::from).or(Some(home.as_ref()?.join(folder)));
@@ -157,7 +158,7 @@ fn names_no_folder(workspace: &Workspace, what: &str, bytes: &[u8]) -> Result<()
     }
 }
 
-/// Whether bytes hold the name of a folder, or of one in it.
+/// Whether bytes contain the path of a folder.
 fn holds(bytes: &[u8], folder: &str) -> bool {
     folder.len() > 1 && bytes.windows(folder.len()).any(|window| window == folder.as_bytes())
 }
@@ -166,8 +167,8 @@ fn read(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).with_context(|| format!("cannot read {}", path.display()))
 }
 
-/// The modules of the npm package: the feature that each is built with, the name of its files in `js/glue`, and its
-/// optimisation where it is not the profile's. What explains and tunes is asked rarely and only has to be small.
+/// The modules of the npm package: feature, name of the files in `js/glue`, and optimisation level if it is not the
+/// profile's. The tools are rarely called and only have to be small.
 const MODULES: [(&str, &str, Option<&str>); 2] = [("js", "loopwarden", None), ("tools", "tools", Some("z"))];
 
 /// The target of the npm package's modules.
@@ -214,7 +215,7 @@ pub(crate) fn package(workspace: &Workspace, line: &mut Line) -> Result<Counts> 
     Ok(Counts::default())
 }
 
-/// SHA-256 over parts, each with its length, in hexadecimal digits.
+/// SHA-256 of parts, each preceded by its length, in hexadecimal.
 pub(crate) fn digest(parts: impl IntoIterator<Item = Vec<u8>>) -> String {
     let mut hasher = Sha256::new();
     for part in parts {
@@ -241,26 +242,27 @@ fn wasm_cargo(workspace: &Workspace, feature: &str, target: &str) -> Command {
         "--target",
         target,
     ]);
-    // The same bytes from every checkout: panic messages would name the folders of this machine.
+    // The same bytes from every checkout: panic messages would contain local paths.
     let home = env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(Path::new(&env::var_os("HOME")?).join(".cargo")));
     let mut flags = vec![format!("--remap-path-prefix={}=loopwarden", workspace.root.display())];
-    // Texts are looked at sixteen bytes at once, in half of the time: `src/text/scan/vectors.rs`.
+    // Texts are scanned sixteen bytes at a time, in half the time: `src/text/scan/vectors.rs`.
     flags.push("-Ctarget-feature=+simd128".into());
-    // Level `s` merges what is up to 50 into its callers, and 325 where it is marked `#[inline]`, as most of the standard library is,
-    // wherever it is called: a fifteenth of the download for less than a tenth of a pair (docs/performance.md, *Size*).
+    // By default, level `s` inlines functions up to a cost of 50, and up to 325 if marked `#[inline]`, as most of the
+    // standard library is. Lower thresholds save a fifteenth of the download for less than a tenth of a pair's time
+    // (docs/performance.md, *Size*).
     flags.push("-Cllvm-args=-inline-threshold=4 -inlinehint-threshold=7".into());
     flags.extend(home.map(|home| format!("--remap-path-prefix={}=cargo", home.display())));
     command.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"));
     command
 }
 
-/// Where cargo puts the core module of a target.
+/// Where cargo puts the core module for a target.
 fn wasm_artefact(workspace: &Workspace, target: &str) -> PathBuf {
     workspace.target.join(target).join(workspace.build.profile()).join("loopwarden.wasm")
 }
 
-/// Makes a module that is shipped small.
+/// Optimises a module for size if it is to be shipped.
 fn wasm_opt(workspace: &Workspace, line: &mut Line, module: &Path) -> Result<()> {
     if workspace.build == Build::Trial {
         return Ok(());
@@ -270,7 +272,7 @@ fn wasm_opt(workspace: &Workspace, line: &mut Line, module: &Path) -> Result<()>
     line.run(command.args(WASM_OPT).arg(module).arg("-o").arg(module)).map(|_| ())
 }
 
-/// Puts functions that are alike beside each other: what is downloaded is packed, and gzip finds what is near.
+/// Puts similar functions next to each other: the download is compressed, and gzip only looks back a short way.
 fn order(workspace: &Workspace, line: &mut Line, module: &Path) -> Result<()> {
     if workspace.build == Build::Trial {
         return Ok(());
@@ -286,15 +288,15 @@ fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// What else decides the bytes of an artefact: wasm-opt's options and its version among the locked ones, how functions
-/// are ordered and what is taken out.
+/// What else determines the bytes of an artefact: wasm-opt's options and locked version, how functions are ordered, and
+/// what is removed.
 fn optimiser(workspace: &Workspace) -> Result<Vec<u8>> {
     let lock = workspace.js().join("tools/binaryen/package-lock.json");
     let lock = fs::read(&lock).with_context(|| format!("cannot read {}", lock.display()))?;
     Ok([WASM_OPT.concat().into_bytes(), lock, ORDER.to_vec(), PLACES.to_vec()].concat())
 }
 
-/// Remembers what an artefact was made from.
+/// Records what an artefact was made from.
 struct Stamp {
     path: PathBuf,
     digest: String,

@@ -1,4 +1,4 @@
-//! Where things are, and the programs that work on them.
+//! The locations in a checkout, and the programs that work on them.
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
@@ -13,7 +13,7 @@ pub(crate) struct Workspace {
     pub(crate) root: PathBuf,
     /// Cargo's target folder, as configured.
     pub(crate) target: PathBuf,
-    /// The version every artefact carries.
+    /// The version of every artefact.
     pub(crate) version: String,
     /// How the wasm artefacts are built.
     pub(crate) build: Build,
@@ -22,9 +22,9 @@ pub(crate) struct Workspace {
 /// How the wasm artefacts are built.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Build {
-    /// As they are shipped: small, and everything measured on them holds.
+    /// As shipped: small, and measurements on them are valid.
     Release,
-    /// In a fraction of the time, to be tried: the same code, neither small nor fast.
+    /// Much faster to build, for trying out: the same code, neither small nor fast.
     Trial,
 }
 
@@ -39,9 +39,9 @@ impl Build {
 }
 
 impl Workspace {
-    /// Asks cargo about the workspace, so that `CARGO_TARGET_DIR` and configuration files are honoured alike.
+    /// Asks cargo about the workspace, so that `CARGO_TARGET_DIR` and configuration files are respected.
     pub(crate) fn find() -> Result<Self> {
-        // At run time, not at compile time: a target folder shared by two checkouts may hand this binary to the other.
+        // At run time rather than compile time: two checkouts may share a target folder and thus this binary.
         let manifest = env::var_os("CARGO_MANIFEST_DIR").context("start this program as `cargo xtask`")?;
         let mut command = Command::new(cargo());
         command.args(["metadata", "--format-version=1", "--no-deps", "--manifest-path"]);
@@ -67,13 +67,13 @@ impl Workspace {
         })
     }
 
-    /// The same checkout, built into another folder in the target folder.
+    /// The same checkout, built into a subfolder of the target folder.
     pub(crate) fn elsewhere(&self, folder: &str) -> Self {
         let (root, target) = (self.root.clone(), self.target.join(folder));
         Self { root, target, version: self.version.clone(), build: self.build }
     }
 
-    /// The same checkout, with its wasm artefacts built like this.
+    /// The same checkout with another kind of wasm build.
     pub(crate) fn built(&self, build: Build) -> Self {
         let (root, target) = (self.root.clone(), self.target.clone());
         Self { root, target, version: self.version.clone(), build }
@@ -89,7 +89,7 @@ impl Workspace {
         self.target.join("dist-stage/loopwarden.wasm")
     }
 
-    /// What the native library answers to the conformance corpus.
+    /// The native library's answers to the conformance corpus.
     pub(crate) fn expected(&self) -> PathBuf {
         self.target.join("conformance/expected.jsonl")
     }
@@ -98,7 +98,7 @@ impl Workspace {
     pub(crate) fn cargo<const N: usize>(&self, args: [&str; N]) -> Command {
         let mut command = Command::new(cargo());
         command.current_dir(&self.root).env("CARGO_TARGET_DIR", &self.target).args(args);
-        // `cargo run` sets these for xtask; build scripts that watch them would run again and again.
+        // `cargo run` sets these for xtask; build scripts that watch them would run again each time.
         for (name, _) in env::vars_os() {
             if name.to_str().is_some_and(|name| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")) {
                 command.env_remove(name);
@@ -107,14 +107,14 @@ impl Workspace {
         command
     }
 
-    /// A command of `xtask-library`, which asks the library itself.
+    /// A command of `xtask-library`, which calls the library itself.
     pub(crate) fn library<const N: usize>(&self, args: [&str; N]) -> Command {
         let mut command = self.cargo(["run", "--quiet", "--package=xtask-library", "--"]);
         command.args(args);
         command
     }
 
-    /// An `npm` command in the npm package's folder. Scripts find the package's own tools first.
+    /// An `npm` command in the npm package's folder, with that package's tools first on the `PATH`.
     pub(crate) fn npm<const N: usize>(&self, args: [&str; N]) -> Command {
         let mut command = Command::new(if cfg!(windows) { "npm.cmd" } else { "npm" });
         command.current_dir(self.js()).env("PATH", self.path()).args(args);
@@ -122,7 +122,7 @@ impl Workspace {
         command
     }
 
-    /// A tool that only some steps need; it is installed when it is first asked for.
+    /// A tool that only some steps need; installed on first use.
     pub(crate) fn tool(&self, name: &str) -> Command {
         let mut command = Command::new("node");
         command.arg(self.js().join("scripts/tool.mjs")).arg(name);
@@ -138,7 +138,7 @@ impl Workspace {
     }
 }
 
-/// No colours, no advertisements: the output is captured and read.
+/// No colours and no advertisements, since the output is parsed.
 fn plain(command: &mut Command) {
     command.env("NO_COLOR", "1").env_remove("FORCE_COLOR");
     command.env("npm_config_fund", "false").env("npm_config_audit", "false").env("npm_config_update_notifier", "false");

@@ -1,4 +1,4 @@
-//! One corpus, two doors: the component must answer byte for byte what the library answers.
+//! One corpus, two doors: the component must give the library's answers byte for byte.
 
 use crate::COMPONENT;
 use loopwarden::model::{ErrorCode, ReportFormat, Scope};
@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::path::Path;
 
-/// A line of a scenario file. The events stay text: what a JSON library would change in them is part of the test.
+/// A line of a scenario file. The events stay text, so that no JSON library changes anything in them.
 #[derive(Deserialize)]
 struct Scenario<'a> {
     id: &'a str,
@@ -18,11 +18,11 @@ struct Scenario<'a> {
     events: Vec<&'a RawValue>,
 }
 
-/// Every event type with every field set to a value of its own, so that a field that is lost or swapped shows.
+/// Every event type, with a different value in every field, so that a lost or swapped field shows.
 const EVERY_FIELD: &str = include_str!("every-field.jsonl");
 
-/// Plays a scenario through both doors and holds every answer of one against the other's. Half way, each goes on from
-/// the other's snapshot.
+/// Plays a scenario through both doors and compares all answers. Halfway and at the end, each side is restored from the
+/// other's snapshot.
 fn play(scenario: &Scenario<'_>, place: &str) {
     let config = scenario.config.map_or("", RawValue::get);
     let (mut native, mut sandbox) =
@@ -38,7 +38,7 @@ fn play(scenario: &Scenario<'_>, place: &str) {
         if index == scenario.events.len() / 2 {
             swap(&mut native, &mut sandbox, &place);
         }
-        // What the JSON door refuses has no typed form.
+        // What the JSON door rejects has no typed form.
         let Ok(step) = json::trace_event(text.get()) else { continue };
         let (expected, answer) = if step.pending {
             (native.check(&step.event), sandbox.check(&step.event).unwrap())
@@ -52,7 +52,7 @@ fn play(scenario: &Scenario<'_>, place: &str) {
         assert_eq!(answer, expected, "{place}");
     }
     let mut scopes = vec![Scope::default(), Scope { run: Some("r1".into()), ..Scope::default() }];
-    // Every task and every agent that was heard of.
+    // Every task and agent in the events, up to a limit.
     for step in scenario.events.iter().filter_map(|text| json::trace_event(text.get()).ok()) {
         let context = step.event.context;
         for (task, agent) in [(context.task, None), (None, context.agent)] {
@@ -77,7 +77,7 @@ pub(crate) fn same_view(native: &Detector, sandbox: &mut Sandbox, scope: &Scope,
     assert_eq!(report, json::to_string(&native.report(scope)), "{place}: JSON report");
 }
 
-/// Restores each side from the snapshot of the other.
+/// Restores each side from the other's snapshot.
 pub(crate) fn swap(native: &mut Detector, sandbox: &mut Sandbox, place: &str) {
     let (from_native, from_sandbox) = (native.snapshot(), sandbox.snapshot().unwrap());
     assert_eq!(from_sandbox, from_native, "{place}: snapshots");
@@ -121,7 +121,7 @@ fn the_corpus() {
     assert!(scenarios >= 60, "only {scenarios} scenarios");
 }
 
-/// Records as the JSON door lists them.
+/// Records as listed by the JSON door.
 pub(crate) fn list(records: &[String]) -> String {
     format!("[{}]", records.join(","))
 }

@@ -1,4 +1,4 @@
-//! What the examples show is what happens.
+//! The examples do what they show.
 
 use crate::COMPONENT;
 use crate::coder_verifier::{Outcome, laps_to, run};

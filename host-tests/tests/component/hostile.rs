@@ -1,4 +1,4 @@
-//! Whatever comes, the answer is a verdict or a typed error: a trap would cost the host its instance.
+//! Any input yields a verdict or a typed error; a trap would cost the host its instance.
 
 use crate::{COMPONENT, event, sandbox};
 use loopwarden::json;
@@ -6,7 +6,7 @@ use loopwarden::model::{Event, Scope};
 use loopwarden_host_tests::bindings::exports::loopwarden::detector::detection::{self as wit, EventBody};
 use loopwarden_host_tests::{Limits, Sandbox};
 
-/// The events that carry free-form JSON, with `text` in its place, and the field an error would name.
+/// The events with free-form JSON, with `text` in its place, and the field that an error should name.
 pub(crate) fn with_json_text(text: &str) -> [(wit::Event, &'static str); 3] {
     let typed = |line: &str| wit::Event::from(&event(line));
     let mut call = typed(r#"{"type":"tool-call","tool":"t"}"#);
@@ -24,7 +24,7 @@ pub(crate) fn with_json_text(text: &str) -> [(wit::Event, &'static str); 3] {
     [(call, "args"), (result, "details"), (turn, "structuredOutput")]
 }
 
-/// Gives the instance an event and holds it to its promise.
+/// Records an event: there must be no trap, and an error must name a field and leave the state unchanged.
 fn survives(sandbox: &mut Sandbox, event: &wit::Event, what: &str) {
     let before = sandbox.snapshot().unwrap();
     match sandbox.record_typed(event) {
@@ -238,7 +238,7 @@ fn every_type() -> Vec<wit::Event> {
     lines.iter().map(|line: &&str| -> Event { event(line) }).map(|event| (&event).into()).collect()
 }
 
-/// Puts a string into every field of an event that takes one.
+/// Puts a string into every string field of an event.
 fn fill(event: &mut wit::Event, string: &str) {
     let some = || Some(string.to_owned());
     let text = || string.to_owned();
@@ -280,11 +280,11 @@ fn fill(event: &mut wit::Event, string: &str) {
     }
 }
 
-/// A small generator: the same bytes on every run.
+/// A small generator that yields the same bytes on every run.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    /// Steele and Vigna's SplitMix64.
+    /// The next byte, by Steele and Vigna's SplitMix64.
     pub(crate) fn byte(&mut self) -> u8 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -298,8 +298,8 @@ impl Random {
     }
 }
 
-/// The inputs of the fuzz target `wit_door`, told to the component itself: lines of events beside the native library, and every
-/// other line as what a host may call JSON text.
+/// Runs the inputs of the fuzz target `wit_door` on the component itself: lines that are events are compared with the
+/// native library, and all others are used as JSON text in typed events.
 #[test]
 fn what_the_fuzzer_kept_of_the_typed_door() {
     let folder = "../tests/crashers/wit_door";

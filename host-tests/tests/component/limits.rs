@@ -10,7 +10,7 @@ use std::time::Duration;
 const KIB: usize = 1 << 10;
 const MIB: usize = 1 << 20;
 
-/// Fifty million bytes of tool output.
+/// Fifty megabytes of tool output.
 fn huge_output() -> Event {
     let mut event = event(r#"{"type":"tool-result","tool":"cat","outcome":"ok","output":""}"#);
     if let Body::ToolResult(result) = &mut event.body {
@@ -19,7 +19,7 @@ fn huge_output() -> Event {
     event
 }
 
-/// Fifty million bytes of arguments.
+/// Arguments of fifty megabytes.
 fn huge_arguments() -> Event {
     let mut event = event(r#"{"type":"tool-call","tool":"sum","args":[]}"#);
     if let Body::ToolCall(call) = &mut event.body {
@@ -32,7 +32,7 @@ fn huge_arguments() -> Event {
 fn an_instance_starts_in_256_kib() {
     let bytes = sandbox().memory_at_start();
     println!("{bytes} bytes of linear memory at instantiation");
-    // What is built quickly to be tried is twice as large, and so are its constants.
+    // A trial build is twice as large, and so are its constants.
     let most = if std::env::var("LOOPWARDEN_BUILD").is_ok_and(|build| build == "trial") { 512 } else { 256 };
     assert!(bytes <= most * KIB, "{bytes} bytes");
 }
@@ -109,7 +109,7 @@ fn an_epoch_stops_a_50_mb_event_and_only_its_instance() {
     for event in repeated_call().iter().cycle().take(12) {
         let expected = by_fuel.record(event).unwrap().unwrap();
         assert_eq!(next.record(event).unwrap().unwrap(), expected);
-        // Epochs between two calls are no matter: each call has its own.
+        // Epochs between calls do not matter: each call has a deadline of its own.
         component.tick();
         component.tick();
         assert_eq!(bystander.record(event).unwrap().unwrap(), expected);
@@ -146,7 +146,7 @@ fn ten_thousand_detectors_in_a_row_leave_memory_flat() {
         for event in &repeated_call() {
             sandbox.record(event).unwrap().unwrap();
         }
-        // Where allocations come to lie settles late: by one page of 64 KiB, once, and for good.
+        // The heap layout settles late: it grows once more by a page of 64 KiB and then stays.
         if round == 4_000 {
             after_warming_up = sandbox.memory();
         }
@@ -164,7 +164,7 @@ fn restoring_ten_thousand_times_leaves_memory_flat() {
     let mut after_warming_up = 0;
     for round in 0..10_000 {
         sandbox.restore(&snapshot).unwrap().unwrap();
-        // Where allocations come to lie settles late: by one page of 64 KiB, once, and for good.
+        // The heap layout settles late: it grows once more by a page of 64 KiB and then stays.
         if round == 4_000 {
             after_warming_up = sandbox.memory();
         }

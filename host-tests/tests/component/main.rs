@@ -1,4 +1,4 @@
-//! The built component, held to what its interface promises.
+//! Tests that the built component keeps the promises of its interface.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests: a panic is a failed test")]
 
@@ -18,7 +18,7 @@ use std::sync::LazyLock;
 /// Compiled once for all tests of this program.
 static COMPONENT: LazyLock<Component> = LazyLock::new(|| Component::load(&component_path().unwrap()).unwrap());
 
-/// An instance with the recommended configuration and ordinary limits.
+/// An instance with the default configuration and limits.
 fn sandbox() -> Sandbox {
     COMPONENT.sandbox("", Limits::default()).unwrap().unwrap()
 }
@@ -27,7 +27,7 @@ fn event(text: &str) -> Event {
     json::event(text).unwrap()
 }
 
-/// A call and its unchanging result: three of them are a loop.
+/// A call and its unchanging result: three such pairs are a loop.
 fn repeated_call() -> [Event; 2] {
     [
         event(r#"{"type":"tool-call","tool":"read","args":{"path":"a.rs"}}"#),

@@ -1,5 +1,5 @@
-//! Operations in orders that no host means: a reset or an older snapshot between a call and its result, ends without a
-//! beginning, ids that meet, clocks that stand at their limits. The component answers what the library answers.
+//! Operations in orders that no host intends: a reset or an older snapshot between a call and its result, ends without
+//! beginnings, colliding ids, extreme clocks. The component must answer what the library answers.
 
 use crate::COMPONENT;
 use crate::conformance::{list, same_view, swap};
@@ -16,7 +16,7 @@ const CONFIGS: [&str; 4] = [
     r#"{"preset":"conservative","memory":{"maxRuns":3,"maxBytes":1048576},"rules":{"output-similarity":{"enabled":true}}}"#,
 ];
 
-/// Each may come at any place: most lack what should have been before them.
+/// Each may come at any place; most lack what should precede them.
 const EVENTS: [&str; 27] = [
     r#""type":"tool-call","tool":"edit","args":{"path":"a.rs","old":"x","new":"y"}"#,
     r#""type":"tool-call","tool":"edit","args":{"path":"a.rs","old":"x","new":"y"},"callId":"c1""#,
@@ -47,7 +47,7 @@ const EVENTS: [&str; 27] = [
     r#""type":"host","kind":"run-start""#,
 ];
 
-/// Times in milliseconds as a broken clock tells them.
+/// Times in milliseconds from a broken clock.
 const CLOCKS: [i64; 10] = [i64::MIN, -1, 0, 1, 999, 60_001, 1_790_000_000_000, 1 << 53, i64::MAX - 1, i64::MAX];
 
 const DECISIONS: [&str; 5] = [
@@ -64,7 +64,7 @@ const GRAPHS: [&str; 3] = [
     r#"{"nodes":[],"edges":[]}"#,
 ];
 
-/// One detector behind each door, and what both were at earlier moments.
+/// One detector behind each door, and snapshots of earlier states.
 struct Pair {
     native: Detector,
     sandbox: Sandbox,
@@ -77,7 +77,7 @@ impl Pair {
         Self { native: json::detector(config).unwrap(), sandbox, earlier: Vec::new() }
     }
 
-    /// Tells or asks both, and gives the verdict. What is refused or only asked changes nothing.
+    /// Records or checks an event on both sides and returns the level. A check or a rejected event changes nothing.
     fn event(&mut self, event: &Event, asked: bool, place: &str) -> Option<Level> {
         let before = self.native.snapshot();
         let (expected, answer) = if asked {
@@ -97,7 +97,7 @@ impl Pair {
         expected.ok().map(|verdict| verdict.level)
     }
 
-    /// Both go on from a moment that is past, as after a crash: what was told since has not been.
+    /// Restores both from an earlier state, as after a crash: everything since then is undone.
     fn rewind(&mut self, draw: usize, place: &str) {
         let Some(bytes) = self.earlier.get(draw % self.earlier.len().max(1)) else { return };
         self.native = Detector::restore(bytes).unwrap();
@@ -136,7 +136,7 @@ fn scope(random: &mut Random) -> Scope {
 fn play(seed: u64, operations: usize, reached: &mut BTreeMap<String, usize>) {
     let mut random = Random(seed);
     let mut pair = Pair::new(random.one_of(&CONFIGS));
-    // A loop is only seen where something comes again.
+    // A loop only shows if something repeats.
     let mut stuck = event(&mut random);
     for number in 0..operations {
         let place = format!("seed {seed}, operation {number}");
@@ -216,7 +216,7 @@ fn operations_in_any_order() {
     for seed in 1..=32 {
         play(seed, 400, &mut reached);
     }
-    // That the draw is a good one: everything there is happened, and often.
+    // The random choices are good ones: each outcome occurred several times.
     for what in [
         "Continue",
         "Observe",
@@ -240,7 +240,7 @@ fn operations_in_any_order() {
     }
 }
 
-/// A call, whatever comes between, and its result: every pair of operations of a kind, once.
+/// A call, two operations in between, and its result: every ordered pair of operations once.
 #[test]
 fn anything_between_a_call_and_its_result() {
     let call = crate::event(r#"{"type":"tool-call","tool":"edit","args":{"path":"a.rs"},"callId":"c1","at":1000}"#);
@@ -290,7 +290,7 @@ fn anything_between_a_call_and_its_result() {
                 first(&mut pair, &place);
                 second(&mut pair, &place);
                 pair.event(&result, false, &place);
-                // And once more: a result of something that was answered already.
+                // And again: a result of a call that was answered already.
                 pair.event(&result, false, &place);
             }
             same_view(&pair.native, &mut pair.sandbox, &Scope::default(), one);

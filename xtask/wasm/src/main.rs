@@ -1,5 +1,5 @@
-//! What `cargo xtask` has done to the core modules that cargo built. A program of its own, for it takes far longer to compile
-//! than the build script, which has other things to begin with meanwhile.
+//! What `cargo xtask` does to the core modules built by cargo. A separate program, since it takes far longer to compile
+//! than the build script, which can start other work meanwhile.
 
 mod order;
 mod places;
@@ -16,7 +16,7 @@ use wit_component::ComponentEncoder;
 fn main() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,
-        // What is wrong, for a person; where in this program it was noticed helps nobody.
+        // The message for a person, without a backtrace, which would help nobody.
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::FAILURE
@@ -44,13 +44,13 @@ fn glue(module: &Path, folder: &Path, name: &str) -> Result<()> {
     bindgen.web(true)?.generate(folder).context("wasm-bindgen failed")
 }
 
-/// Names a module's functions in an order in which they pack well.
+/// Names a module's functions by the order in which they compress well.
 fn order(module: &Path) -> Result<()> {
     let named = order::named(&read(module)?).context("the module cannot be read")?;
     fs::write(module, named).with_context(|| format!("cannot write {}", module.display()))
 }
 
-/// Takes out of a module where in its sources something would panic.
+/// Removes the source locations of panics from a module.
 fn places(module: &Path) -> Result<()> {
     let without = places::without(&read(module)?).context("the module cannot be read")?;
     fs::write(module, without).with_context(|| format!("cannot write {}", module.display()))
@@ -70,7 +70,7 @@ fn component(module: &Path, out: &Path) -> Result<()> {
 /// The names a component imports.
 ///
 /// # Errors
-/// Bytes that are not a valid component.
+/// The bytes are not a valid component.
 fn imports(component: &[u8]) -> Result<Vec<String>> {
     Validator::new_with_features(WasmFeatures::default()).validate_all(component).context("not a valid component")?;
     let mut names = Vec::new();

@@ -1,22 +1,22 @@
-//! Puts functions that are alike beside each other, so that what packs a module finds them: gzip looks back 32 KB.
+//! Puts similar functions next to each other, so that compression finds them: gzip looks back 32 KB.
 
 use anyhow::Result;
 use std::collections::{HashMap, VecDeque};
 use wasmparser::{Parser, Payload, TypeRef};
 
-/// Bytes that are looked at as one.
+/// Bytes compared as one unit.
 const PIECE: usize = 6;
 
-/// How far back likeness counts: a little less than gzip looks, for there are other sections and longer codes.
+/// Distance in bytes within which similarity counts: a little less than gzip's window, which also holds other sections.
 const WINDOW: usize = 28_000;
 
-/// Pieces that more functions share are everywhere and tell nothing.
+/// Pieces shared by more functions than this are everywhere and say nothing.
 const COMMON: usize = 60;
 
-/// What a function costs beside its bytes, so that tiny ones do not come first.
+/// Bytes added to a function's size in scores, so that tiny functions do not come first.
 const OVERHEAD: usize = 30;
 
-/// The module with a section of names, by which `wasm-opt --reorder-functions-by-name` puts its functions in order.
+/// The module with a name section by which `wasm-opt --reorder-functions-by-name` orders its functions.
 pub(crate) fn named(module: &[u8]) -> Result<Vec<u8>> {
     let (mut bodies, mut imported) = (Vec::new(), 0);
     for payload in Parser::new(0).parse_all(module) {
@@ -43,7 +43,7 @@ pub(crate) fn named(module: &[u8]) -> Result<Vec<u8>> {
         map.extend(text(name));
     }
     let mut section = text("name");
-    // The names of functions.
+    // Subsection 1: function names.
     section.push(1);
     section.extend(number(map.len()));
     section.extend(map);
@@ -54,7 +54,8 @@ pub(crate) fn named(module: &[u8]) -> Result<Vec<u8>> {
     Ok(named)
 }
 
-/// Functions one after the other, each the one that shares most, by its size, with those that stand shortly before it.
+/// The order of functions, greedily: each is the one that shares most, relative to its size, with those shortly before
+/// it.
 fn order(bodies: &[&[u8]]) -> Vec<usize> {
     // Which functions have a piece, and which pieces a function has.
     let (mut ids, mut sharers) = (HashMap::new(), Vec::<Vec<usize>>::new());
@@ -83,13 +84,14 @@ fn order(bodies: &[&[u8]]) -> Vec<usize> {
     let likeness = |scores: &[usize], function: usize| {
         scores.get(function).copied().unwrap_or(0) * 100_000 / (size(function) + OVERHEAD)
     };
-    // The first of the best: the same order on every machine.
+    // The first of the best, so that the order is the same on every machine.
     while let Some((at, _)) = left.iter().enumerate().min_by_key(|(_, function)| !likeness(&scores, **function)) {
         let function = left.remove(at);
         order.push(function);
         window.push_back(function);
         bytes += size(function);
-        // One that comes makes those that share a piece more like what stands there; one that is too far away, less.
+        // A function that enters the window raises the scores of those that share a piece with it; one that leaves
+        // lowers them.
         let mut comes = Some(function);
         while let Some(function) = comes.or_else(|| window.pop_front_if(|_| bytes > WINDOW)) {
             for id in pieces.get(function).into_iter().flatten() {
@@ -110,7 +112,7 @@ fn order(bodies: &[&[u8]]) -> Vec<usize> {
     order
 }
 
-/// A number as WebAssembly writes it.
+/// An unsigned integer in WebAssembly's LEB128 encoding.
 fn number(mut number: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     while number > 0x7f {

@@ -1,18 +1,18 @@
-//! Takes out of a module where in its sources something would panic: what is shipped ends without a word (`src/shim.rs`), so
-//! nothing reads that, and what is zero takes no room once `wasm-opt` is through.
+//! Removes the source locations of panics from a module: what is shipped traps without a message (`src/shim.rs`), so
+//! nothing reads them, and `wasm-opt` drops zeros.
 
 use anyhow::Result;
 use std::ops::Range;
 use wasmparser::{DataKind, Operator, Parser, Payload};
 
-/// Bytes of a place (`core::panic::Location`): where its file's name is, how long that is, the line and the column, four each.
+/// Bytes of a `core::panic::Location`: pointer to and length of the file name, line and column, four each.
 const PLACE: usize = 16;
-/// Of lines and columns there are fewer; what else stands behind a text and its length is another address.
+/// Bound on lines and columns; anything else after a pointer and a length is another address.
 const FEWER: usize = 65_536;
 
-/// The module with zeros for every place and for the names of their files.
+/// The module with zeros for all locations and the names of their files.
 pub(crate) fn without(module: &[u8]) -> Result<Vec<u8>> {
-    // Where each segment lies in memory and in the module: a place and its file's name may be in two of them.
+    // Address and bytes of each segment: a location and its file name may be in different ones.
     let mut segments: Vec<(usize, Range<usize>)> = Vec::new();
     for payload in Parser::new(0).parse_all(module) {
         let Payload::DataSection(section) = payload? else { continue };
@@ -48,7 +48,7 @@ pub(crate) fn without(module: &[u8]) -> Result<Vec<u8>> {
     Ok(without)
 }
 
-/// The places in a memory that begins at an address, and the names of their files.
+/// The locations in memory that begins at `address`, and the names of their files.
 fn places(address: usize, memory: &[u8]) -> Vec<Range<usize>> {
     let aligned = address.next_multiple_of(4) - address;
     let mut parts = Vec::new();
@@ -60,7 +60,7 @@ fn places(address: usize, memory: &[u8]) -> Vec<Range<usize>> {
     parts
 }
 
-/// The name of a place's file, if it is a place.
+/// The file name of a location, if it is one.
 fn name(address: usize, memory: &[u8], place: &[u8]) -> Option<Range<usize>> {
     let mut numbers = place.chunks_exact(4).map(|bytes| bytes.try_into().map(u32::from_le_bytes));
     let mut next = || usize::try_from(numbers.next()?.ok()?).ok();
@@ -77,7 +77,7 @@ mod tests {
 
     const AT: u32 = 70_000;
 
-    /// A module of nothing but the constants from there on, in two segments of fewer than 60 bytes.
+    /// A module that contains only constants, from that address on, in two segments of fewer than 60 bytes.
     fn module(first: &[u8], second: &[u8]) -> Vec<u8> {
         assert_eq!(first.len(), 28);
         let segment = |address: [u8; 3], constants: &[u8]| {
@@ -98,7 +98,7 @@ mod tests {
         let file = place(0, 10, 7, 9);
         let gone = [&[0; 10], &names[10..]].concat();
         assert_eq!(without(&module(names, &file)).unwrap(), module(&gone, &[0; 16]));
-        // No source's name, an address instead of a line, no line, no address of a name.
+        // Not the name of a source file; an address instead of a line; no line; no address of a name.
         for text in [place(10, 16, 7, 9), place(0, 10, AT + 10, 16), place(0, 10, 0, 9), numbers([3, 10, 7, 9])] {
             assert_eq!(without(&module(names, &text)).unwrap(), module(names, &text));
             let both = [text.clone(), file.clone()].concat();

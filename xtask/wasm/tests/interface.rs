@@ -1,4 +1,4 @@
-//! What the built component imports and exports, against the committed WIT.
+//! Imports and exports of the built component, compared with the committed WIT.
 
 #![expect(
     clippy::unwrap_used,
@@ -14,7 +14,7 @@ use wit_parser::decoding::{DecodedWasm, decode};
 use wit_parser::{Docs, InterfaceId, Resolve, Stability, TypeDefKind, WorldId, WorldItem, WorldKey};
 
 fn built() -> (Resolve, WorldId) {
-    // Without a name it is where `cargo xtask` puts it; this program runs from `<target directory>/<profile>/deps`.
+    // By default, where `cargo xtask` puts it; this program runs from `<target directory>/<profile>/deps`.
     let program = env::current_exe().unwrap();
     let usual = || program.ancestors().nth(3).unwrap().join("dist-stage/loopwarden.wasm");
     let path = env::var_os("LOOPWARDEN_COMPONENT").map_or_else(usual, PathBuf::from);
