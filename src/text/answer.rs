@@ -36,7 +36,7 @@ enum Meaning {
     CertainlyWaiting,
     /// A state of what was asked about; but at the head of a longer answer it acknowledges the request.
     Taken,
-    /// The next word is a state, which may be one of being under way.
+    /// The next word is a state, which may be an ongoing one.
     Named,
     /// A share follows: how many of how many are ready.
     Ready,
@@ -226,8 +226,7 @@ const OTHER_SCRIPTS: [(&str, Meaning); 34] = [
     ("очікуван", Waiting),
 ];
 
-/// HTTP status codes that stand alone for an answer that is not there yet: nobody took the request, or it came too
-/// soon.
+/// Status codes which, as the whole answer, mean that there is none yet: nothing took the request, or it came too soon.
 const NOT_REACHED: [&str; 4] = ["000", "502", "503", "504"];
 
 /// Length limit in bytes of a negative answer.
@@ -351,7 +350,7 @@ const EMPTY_VALUES: [&str; 13] =
 fn is_nothing(value: &str) -> bool {
     const LONGEST: usize = "undefined".len();
     let value = value.trim_end_matches(['.', '!']);
-    // Most values are longer than all of them, which rejects faster than a binary search.
+    // Most values are longer than every one of these, which rejects them faster than a binary search.
     value.len() <= LONGEST && EMPTY_VALUES.iter().any(|empty| same(empty, value))
 }
 
@@ -612,7 +611,7 @@ fn is_good_news(text: &[u8]) -> bool {
     words.filter_map(|word| core::str::from_utf8(word).ok()).any(|word| listed(&TROUBLES, word))
 }
 
-/// Whether the last word before a phrase negates it.
+/// Whether the last word before a phrase negates or ends it: `nothing queued`, `done waiting`.
 fn ended(before: &str) -> bool {
     let before = before.trim_end_matches([' ', '_', '-']);
     let start = before.bytes().rev().take_while(|byte| in_word(*byte)).count();

@@ -17,7 +17,7 @@ pub(super) const LETTERS_OF_ERROR: u32 = 2;
 
 /// Bytes of either end of an error that determine its class.
 pub(super) const CLASS_END: usize = 800;
-/// Bytes within which the JSON body must begin behind an HTTP status.
+/// Bytes that may precede such a JSON body, for an HTTP status.
 const STATUS_LINE: usize = 48;
 /// Fields in which such a body tells what went wrong, in order of preference.
 const MESSAGES: [&str; 5] = ["message", "error", "detail", "title", "reason"];
@@ -90,8 +90,8 @@ pub(super) fn class(
     (classes("class", normal), false)
 }
 
-/// The JSON object behind a client's own words, such as an HTTP status: `HTTP/1.1 400 Bad Request`, `404`, `API
-/// error:`.
+/// The JSON object with which a text ends, after a prefix such as an HTTP status (`HTTP/1.1 400 Bad Request`, `404`) or
+/// `API error:`; at most [`CLASS_END`] bytes long.
 fn body_of_status(text: &str) -> Option<&str> {
     let text = trimmed(text);
     let at = text.bytes().take(STATUS_LINE + 1).position(|byte| byte == b'{').filter(|at| *at > 0)?;

@@ -18,7 +18,7 @@ pub(crate) type Key = u64;
 
 /// To be changed whenever a payload's key changes, so that old snapshots are never compared with new keys.
 const VERSION: &str = "loopwarden/key/2/";
-/// 64-bit words of a sequence digested together.
+/// 64-bit words of a sequence digested together, the first two of them a header.
 const AT_ONCE: usize = 8;
 
 /// The key of `bytes` in `domain`; equal bytes in different domains have different keys.

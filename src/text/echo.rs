@@ -17,7 +17,7 @@ const LONGEST: usize = 24;
 const DEPTH: usize = 3;
 /// Replaces what was repeated.
 const MARK: &str = " § ";
-/// Letters and digits of a run, in bytes, below which it may well be the error's own words.
+/// Bytes of a run's words, below which it may well be the error's own.
 const SHORTEST: usize = 8;
 /// Words read from the arguments before no further run is begun.
 const KNOWN: u32 = 1024;
@@ -33,10 +33,10 @@ const LONGEST_ANSWER: usize = 4096;
 pub(crate) struct Echo {
     /// Word count and hash of each run.
     runs: Vec<(u8, u32)>,
-    /// A filter of 256 bits by the hash of each run's first two words (or its only one): it rejects most words of an
+    /// A 256-bit filter of the hashes of each run's first two words (or its only one); it rules out most words of an
     /// error.
     first: [u64; 4],
-    /// A filter of [`BITS`] bits with every word of the arguments; empty if these have fewer than [`FEWEST`] words.
+    /// A filter of [`BITS`] bits with all words of the arguments; empty if these have fewer than [`FEWEST`] words.
     known: Vec<u64>,
 }
 codec!(struct Echo { runs, first, known });

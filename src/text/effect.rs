@@ -21,7 +21,7 @@ const FIGURED: usize = 3;
 const SHORT: usize = 400;
 /// Bytes by which a result without an address must grow to show more of a list.
 const MORE: u32 = 40;
-/// It must also grow by this fraction of its length: one in so many.
+/// It must also grow by one part in so many of its former length.
 const GROWS: u32 = 10;
 /// Bytes read of a line.
 const LINE: usize = 800;

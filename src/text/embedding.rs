@@ -153,7 +153,7 @@ mod tests {
         Embedding::of(a).unwrap().alike(&Embedding::of(b).unwrap(), per_mille)
     }
 
-    /// One large number and many small ones, at a cosine of `per_mille`, in whatever order.
+    /// One large number and many small ones, at a cosine of `per_mille`, in any order.
     #[test]
     fn the_edge_of_long_lists() {
         for length in [257_u32, 1536, 3072, 4096] {
@@ -193,7 +193,7 @@ mod tests {
             (&[1e-300, 2e-300], &[1e300, 2e300], true),
             (&[5e-324, 5e-324], &[1.0, 1.0], true),
             (&[1.0, 1e-30], &[1.0, -1e-30], true),
-            // Different lengths are never alike; the detector refuses them before.
+            // Different lengths are never alike; the detector rejects them earlier.
             (&[1.0], &[1.0, 0.0], false),
         ] {
             assert_eq!(alike(a, b, 850), expected, "{a:?} {b:?}");

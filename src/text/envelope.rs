@@ -213,7 +213,7 @@ const FENCE: usize = 512;
 /// Length limit in bytes of a fence's name.
 const FENCE_NAME: usize = 80;
 
-/// Untrusted text fenced in a tag whose name holds an id, so that the text cannot close it.
+/// The untrusted text inside a tag whose name holds an id, so that the text cannot close it.
 fn fenced(text: &str) -> Option<Opened<'_>> {
     let near = ends::head(text, FENCE);
     let start = holds(near.as_bytes(), b'<').then(|| near.find('<'))??;

@@ -187,7 +187,7 @@ fn recognised(lower: &str, class: bool) -> (ErrorType, bool) {
     if says(RUNTIME) || class {
         return (ErrorType::Runtime, false);
     }
-    // The class is unknown, except if only a person can end it.
+    // Unknown, unless the message says that only a person can resolve it.
     match of_message(lower) {
         Nature::Permanent => (ErrorType::Authentication, true),
         Nature::Ordinary | Nature::Transient => (ErrorType::Unknown, false),
@@ -368,8 +368,8 @@ fn of_a_test(lower: &str) -> bool {
         || (lower.contains("test") && TIMEOUT.iter().any(|phrase| lower.contains(phrase)) && !lower.contains("http"))
 }
 
-/// The class of the first HTTP status that only others can resolve, recognised at the beginning or behind a word for
-/// it.
+/// The class of the first HTTP status that takes somebody else or time to resolve, at the beginning of the text or
+/// behind a word such as `status`.
 fn status(lower: &str) -> Option<ErrorType> {
     const BESIDE: [&str; 10] =
         ["http", "http/1", "http/2", "status", "code", "error", "response", "returned", "got", "failed"];
@@ -431,7 +431,7 @@ fn place(text: &str) -> Option<String> {
     })
 }
 
-/// The line number of `at line 42`.
+/// The `line 42` of `at line 42`.
 fn line_alone(lower: &str) -> Option<String> {
     let (_, rest) = lower.split_once("line ")?;
     let digits: String = rest.chars().take_while(char::is_ascii_digit).take(9).collect();
@@ -534,7 +534,7 @@ mod tests {
             let failure = Failure { message: message.into(), stack_trace: trace.map(Into::into), ..Failure::default() };
             let signature = FailureFacts::of(&failure, 0).signature;
             let (head, digest) = signature.split_at(signature.len() - 8);
-            // What has an error class ran.
+            // Code that raised an error class was running.
             let expected = expected.replace("unknown:", "runtime:");
             assert_eq!(head, expected, "{message}");
             assert!(digest.bytes().all(|byte| byte.is_ascii_hexdigit()), "{signature}");

@@ -86,12 +86,12 @@ fn joins(byte: u8) -> bool {
     JOINS.get(usize::from(byte)).copied().unwrap_or(false)
 }
 
-/// The free-standing numbers of a text; those in times, ids and names do not count.
+/// The free-standing numbers of a text, of up to nine digits; those in times, ids and names do not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Figures {
     /// The sum of their integer parts, saturating.
     pub(crate) sum: u32,
-    /// A digest of all their digits, decimals included.
+    /// A digest of all of them, decimals included.
     pub(crate) digest: u32,
 }
 

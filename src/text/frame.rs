@@ -56,7 +56,7 @@ pub(crate) fn heading(answer: &str, lines: usize) -> u32 {
         let (line, after) = rest.split_at_checked(end).unwrap_or((rest, ""));
         rest = after.get(1..).unwrap_or_default();
         if !line.is_ascii() {
-            // Blanks beyond ASCII belong to no word.
+            // Non-ASCII white space would count as a word.
             own = frame(trimmed(line));
         }
         if own != SEED || !trimmed(line).is_empty() {

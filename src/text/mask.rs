@@ -30,7 +30,7 @@ pub(crate) struct Masked {
     pub(crate) letters: u32,
     /// Number of tokens masked.
     pub(crate) masked: u32,
-    /// Whether digits remain in the result.
+    /// Whether there was a number outside masked tokens; heavy masking has replaced it by `#`.
     pub(crate) digits: bool,
 }
 
@@ -149,8 +149,8 @@ struct Pass<'a, const HEAVY: bool> {
     ascii: bool,
     /// Light: spans of digits in `out`.
     numbers: Option<&'a mut Vec<Span>>,
-    /// The latest number was kept. Numbers in a text are mostly of one sort: in prose the bytes beside them tell that
-    /// nearly all are plain, in a log hardly one is.
+    /// The latest number was kept. Numbers in one text are mostly alike: in prose nearly all are plain by the bytes
+    /// beside them, in a log hardly one is.
     plain: bool,
 }
 

@@ -13,7 +13,7 @@ pub(crate) fn millionths(text: &str) -> Option<u64> {
     // Number of digits up to the millionths.
     let before = i32::try_from(whole.len()).ok()?.checked_add(exponent)?.checked_add(6)?;
     let Ok(before) = usize::try_from(before) else { return Some(0) };
-    // More than `u64` can hold.
+    // More digits than any amount has.
     if before > 40 {
         return None;
     }
