@@ -17,7 +17,7 @@ pub(super) const LETTERS_OF_ERROR: u32 = 2;
 
 /// Bytes of either end of an error that determine its class.
 pub(super) const CLASS_END: usize = 800;
-/// Bytes that may precede such a JSON body, for an HTTP status.
+/// Bytes that may precede the JSON body of an error, such as an HTTP status.
 const STATUS_LINE: usize = 48;
 /// Fields in which such a body tells what went wrong, in order of preference.
 const MESSAGES: [&str; 5] = ["message", "error", "detail", "title", "reason"];
