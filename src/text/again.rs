@@ -1,5 +1,5 @@
-//! What was read of the latest results: a loop brings the same result of the same call again and again, and reading it
-//! is most of what an event costs.
+//! A cache of what was read of the latest results: a loop brings the same result of the same call again and again, and
+//! reading a result is most of an event's cost.
 
 use super::digest::{Key, combine, salted};
 use super::echo::Echo;
@@ -8,15 +8,16 @@ use super::outcome::{Empty, OutcomeFacts};
 use crate::model::ToolResult;
 use alloc::vec::Vec;
 
-/// Results remembered: as many as a long lap has.
+/// Results cached: as many as a long lap has.
 const KEPT: usize = 32;
 
-/// No part of the state: what is read anew is the same.
+/// A ring of result keys and the facts read of each. Not part of a snapshot: reading a result again gives the same
+/// facts.
 #[derive(Clone, Debug)]
 pub(crate) struct Again {
     keys: [Key; KEPT],
     facts: Vec<OutcomeFacts>,
-    /// Where the oldest is, once there is no more room.
+    /// Index of the oldest entry, the next to be replaced once the cache is full.
     oldest: usize,
 }
 
@@ -27,8 +28,9 @@ impl Default for Again {
 }
 
 impl Again {
-    /// The key of everything that is read of a result, where that can be told: `head` and `raw` are the keys of what it
-    /// comes with and of its output.
+    /// The key of everything the facts depend on; `head` and `raw` are the keys of what accompanies the output and of
+    /// the output itself. `None` if the result has details, or if the arguments its error may repeat are not kept as
+    /// text.
     pub(super) fn key(
         tool: &str,
         result: &ToolResult,
@@ -45,9 +47,8 @@ impl Again {
         Some(combine("outcome/again", &[head, raw, tool, said, class, code << 2 | quiet as u64]))
     }
 
-    /// The keys of the tool, of what the error of a call may repeat, and of the class that the host gives it. Strangers
-    /// write them, and who could make two with one key would have one result read as another: so they are under the
-    /// salt.
+    /// The keys of the tool, of the arguments an error may repeat, and of the host's error class. These come from
+    /// outside, and a crafted collision would have one result read as another, so all are salted.
     fn words(tool: &str, result: &ToolResult, echo: Option<&Late<Echo>>, salt: u64) -> Option<[Key; 3]> {
         let said = match echo {
             Some(echo) => echo.text_key(salt)?,
@@ -104,7 +105,7 @@ mod tests {
             }
         }
         let mut scratch = Scratch::default();
-        // Each a second time soon, and once more when it is forgotten.
+        // Each result is read twice in a row, and again in the next round, once it has been evicted.
         for round in 0..3 {
             for (tool, silent) in [("read", Empty::Nothing), ("write", Empty::List)] {
                 for result in &cases {

@@ -1,7 +1,7 @@
 //! What a short answer says: that there is nothing, or that it is too early to tell.
 //!
-//! Only short texts are believed, and of longer ones the ends: a file that contains the word `pending` waits for
-//! nothing.
+//! Only short texts are trusted, and the ends of longer ones: a file that contains the word `pending` is not waiting
+//! for anything.
 
 use super::ends::{clip_to, head};
 use super::lines::{Lines, trimmed};
@@ -12,18 +12,18 @@ use super::words::{Lexicon, any_listed, listed, same, same_end, same_start};
 /// What an answer says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Says {
-    /// There is nothing of the kind asked for.
+    /// Nothing of the requested kind exists.
     pub(super) negative: bool,
-    /// Something is still going on.
+    /// Something is still in progress.
     pub(super) waiting: bool,
     /// The same, in words that mean it even in an error.
     pub(super) certainly_waiting: bool,
-    /// It says what keeps it from going on.
+    /// It names what prevents progress.
     pub(super) stuck: bool,
 }
 
 impl Says {
-    /// What is kept from going on is not waited for.
+    /// An answer that is stuck is not waiting.
     pub(super) fn settled(self) -> Self {
         if self.stuck { Self { waiting: false, certainly_waiting: false, ..self } } else { self }
     }
@@ -34,17 +34,17 @@ enum Meaning {
     Negative,
     Waiting,
     CertainlyWaiting,
-    /// A state of what was asked about; but at the head of a longer answer an acknowledgement of what was asked for.
+    /// A state of what was asked about; but at the head of a longer answer it acknowledges the request.
     Taken,
-    /// The word behind it is the state of something, which may be under way.
+    /// The next word is a state, which may be an ongoing one.
     Named,
-    /// Behind it stands how many of how many are ready.
+    /// A share follows: how many of how many are ready.
     Ready,
 }
 use Meaning::{CertainlyWaiting, Named, Negative, Ready, Taken, Waiting};
 
-/// Phrases by first word, sorted by it: first word, the words after it, meaning. English, then what other languages say
-/// in Latin letters; what they say in others is in [`OTHER_SCRIPTS`].
+/// Phrases, sorted by first word: first word, the words after it, meaning. English, then other languages in Latin
+/// letters; for other scripts see [`OTHER_SCRIPTS`].
 const PHRASES: [(&str, &str, Meaning); 140] = [
     ("0", "documents", Negative),
     ("0", "entries", Negative),
@@ -188,7 +188,7 @@ const PHRASES: [(&str, &str, Meaning); 140] = [
     ("đang", "chờ", Waiting),
 ];
 
-/// Phrases of scripts without ASCII letters or without blanks: found anywhere.
+/// Phrases of scripts without ASCII letters or without blanks, matched anywhere in a text.
 const OTHER_SCRIPTS: [(&str, Meaning); 34] = [
     ("не найден", Negative),
     ("ничего не найдено", Negative),
@@ -226,17 +226,18 @@ const OTHER_SCRIPTS: [(&str, Meaning); 34] = [
     ("очікуван", Waiting),
 ];
 
-/// What stands for an answer that there is none yet: the status of a request that nobody took, or took too soon.
+/// Status codes which, as the whole answer, mean that there is none yet: nothing took the request, or it came too soon.
 const NOT_REACHED: [&str; 4] = ["000", "502", "503", "504"];
 
-/// A negative answer is no longer than this.
+/// Length limit in bytes of a negative answer.
 const SHORT_ANSWER: usize = 240;
-/// Up to this length a text is believed as a whole when it says wait, up to [`LONG`] its ends are.
+/// Length in bytes up to which the whole text is trusted when it says to wait; up to [`LONG`], only its ends of [`END`]
+/// bytes are.
 const SHORT: usize = 600;
 const LONG: usize = 4 * 1024;
 const END: usize = 200;
 
-/// An answer of several lines that is read line by line is no longer than this.
+/// Length limit in bytes of an answer that is read line by line.
 const FEW_LINES: usize = 1200;
 
 /// Labels under which nothing is good news.
@@ -270,7 +271,7 @@ const TROUBLES: [&str; 26] = [
 ];
 
 /// Whether every line of `text` says that there is nothing: `Files: []`, `Found 0 matches`, a heading with nothing
-/// below. Programs that were written to look for several things answer so.
+/// below. Scripts that look for several things answer like this.
 pub(super) fn nothing_in(text: &str) -> bool {
     if text.len() > FEW_LINES {
         return false;
@@ -315,12 +316,12 @@ fn denies(line: &str) -> bool {
     said.negative
 }
 
-/// What stands before the first colon of a line, and what behind it.
+/// The parts of a line before and after its first colon.
 fn labelled(line: &str) -> Option<(&str, &str)> {
     if line.is_ascii() { line.split_once(':') } else { line.split_once([':', '：']) }
 }
 
-/// A line without the tags around it: `<output>`, `<code>[]</code>`.
+/// A line without its enclosing tags: `<output>`, `<code>[]</code>`.
 fn outside_tags(line: &str) -> &str {
     let mut line = trimmed(line);
     while let Some((tag, rest)) = line.strip_prefix('<').and_then(|rest| rest.split_once('>'))
@@ -340,32 +341,32 @@ fn troubling(label: &str) -> bool {
     any_listed(&TROUBLES, label)
 }
 
-/// Bytes of a text in tags in which a status is looked for.
+/// Bytes at the beginning of a tagged text that are searched for its status.
 const TAGGED: usize = 240;
 
-/// Words for nothing, and all of what programs print for an empty value.
+/// Words for nothing, and all the ways in which programs print an empty value.
 const NOTHING: [&str; 6] = ["empty", "nil", "none", "nothing", "null", "undefined"];
 const EMPTY_VALUES: [&str; 13] =
     ["\"\"", "''", "()", "[]", "empty", "n/a", "nil", "none", "nothing", "null", "set()", "undefined", "{}"];
 
-/// Whether a value is one of those, as hardly one is.
+/// Whether a value is one of [`EMPTY_VALUES`].
 fn is_nothing(value: &str) -> bool {
     const LONGEST: usize = "undefined".len();
     let value = value.trim_end_matches(['.', '!']);
-    // Most values are as long as none of them, which tells them apart faster than an order.
+    // Most values are longer than every one of these, which rejects them faster than a binary search.
     value.len() <= LONGEST && EMPTY_VALUES.iter().any(|empty| same(empty, value))
 }
 
-/// `No references to it were found.`
+/// Whether a line says that nothing was found, and what was not found is not trouble: `No references to it were found.`
 fn none_found(line: &str) -> bool {
     let line = line.trim_end_matches(|char: char| !char.is_alphanumeric());
     same_start(line, "no ") && same_end(line, " found") && line.len() <= SHORT_ANSWER && !troubling(line)
 }
 
-/// What `text`, with single blanks, says.
+/// What `text`, in which blanks are single, says.
 pub(super) fn says(text: &str) -> Says {
     let mut says = Says::default();
-    // A longer text is no negative answer.
+    // A longer text is not a negative answer.
     let starts = if text.len() > SHORT_ANSWER { &WAITING_STARTS } else { &STARTS };
     if text.len() <= SHORT {
         scan(text, starts, &mut says);
@@ -383,15 +384,15 @@ pub(super) fn says(text: &str) -> Says {
     let whole = text.trim_matches(|char: char| !char.is_alphanumeric());
     if is_under_way(whole) || NOT_REACHED.contains(&whole) {
         says.waiting = true;
-        // Of more words an error may be about what was waited for.
+        // An error of several words may be about what was waited for.
         says.certainly_waiting |= !whole.contains(' ');
     }
     says.negative |= listed(&NOTHING, whole);
     says
 }
 
-/// Whether a text in tags tells at its beginning that what it is about goes on: `<status>running</status>`, above all
-/// that it has printed so far.
+/// Whether a tagged text begins with the status of something that is still going on, as coding agents report a
+/// background command: `<status>running</status>`, followed by its log.
 fn tells_running(text: &str) -> bool {
     let mut rest = if text.starts_with('<') { head(text, TAGGED) } else { "" };
     while let Some((_, value)) = rest.split_once("status>") {
@@ -404,7 +405,7 @@ fn tells_running(text: &str) -> bool {
     false
 }
 
-/// The words that begin a phrase.
+/// The first words of all phrases.
 #[expect(clippy::indexing_slicing, reason = "evaluated at compile time: an index out of range would not build")]
 static BEGINNINGS: Lexicon = {
     let mut words = [""; PHRASES.len()];
@@ -416,7 +417,7 @@ static BEGINNINGS: Lexicon = {
     Lexicon::of(&[&words])
 };
 
-/// Whether a byte belongs to a word: here `_` separates (`in_progress`) and an apostrophe does not (`couldn't`).
+/// Whether a byte belongs to a word: here `_` separates words (`in_progress`) and an apostrophe does not (`couldn't`).
 #[expect(clippy::indexing_slicing, reason = "evaluated at compile time: an index out of range would not build")]
 static IN_WORD: [bool; 256] = {
     let mut table = [false; 256];
@@ -432,7 +433,7 @@ fn in_word(byte: u8) -> bool {
     IN_WORD.get(usize::from(byte)).copied().unwrap_or(false)
 }
 
-/// Phrases that are looked for.
+/// A selection of the phrases.
 #[derive(Clone, Copy)]
 enum Which {
     All,
@@ -440,17 +441,17 @@ enum Which {
     Plain,
 }
 
-/// The first four bytes of the phrases, of which each takes one of 2,048 bits: a look at where a word begins tells
-/// nearly every word from them, without a look at where it ends.
+/// A Bloom filter over the first four bytes of the phrases, one of 2,048 bits each: it rejects nearly every word by its
+/// beginning, without a search for its end.
 #[derive(Clone, Copy, Debug)]
 struct Starts([u64; Self::WORDS]);
 
 impl Starts {
     const WORDS: usize = 32;
-    /// What may stand between the words of a phrase.
+    /// Separators allowed between the words of a phrase.
     const BETWEEN: &[u8] = b" _-:=";
 
-    /// Of all phrases, of those alone that say wait, or of those of them alone that need no word behind them.
+    /// A filter of all phrases, of those that say wait, or of those that say wait whatever word follows.
     #[expect(clippy::indexing_slicing, reason = "evaluated at compile time: an index out of range would not build")]
     const fn of_phrases(which: Which) -> Self {
         let mut starts = Self([0; Self::WORDS]);
@@ -497,13 +498,13 @@ impl Starts {
         self
     }
 
-    /// Whatever the case of ASCII letters.
+    /// The index of a bit, ignoring ASCII case.
     #[inline]
     const fn place(start: [u8; 4]) -> usize {
         ((u32::from_le_bytes(start) | 0x2020_2020).wrapping_mul(0x9e37_79b1) >> 21) as usize
     }
 
-    /// Whether a phrase may begin with these bytes.
+    /// Whether a phrase may begin with these bytes; false positives are possible.
     #[inline]
     fn may_begin(&self, start: [u8; 4]) -> bool {
         let place = Self::place(start);
@@ -516,7 +517,7 @@ static WAITING_STARTS: Starts = Starts::of_phrases(Which::Wait);
 /// What is looked for at the ends of a longer text.
 static END_STARTS: Starts = Starts::of_phrases(Which::Plain);
 
-/// Notes what the phrases of a text say that may begin as `phrases` do.
+/// Notes the meanings of the phrases in a text whose beginnings pass the filter `phrases`.
 fn scan(text: &str, phrases: &Starts, says: &mut Says) {
     let (mut at, mut inside, mut beyond) = (0, false, false);
     any(text.as_bytes(), |block: &[u8; BLOCK + 3]| {
@@ -544,7 +545,7 @@ fn scan(text: &str, phrases: &Starts, says: &mut Says) {
     }
 }
 
-/// Notes what the phrase means that the word at `from` begins, if it begins one.
+/// Notes the meaning of the phrase that begins with the word at `from`, if there is one.
 #[inline(never)]
 fn take_phrase(text: &str, from: usize, says: &mut Says) {
     let rest = text.as_bytes().get(from..).unwrap_or_default();
@@ -568,7 +569,7 @@ fn note(meaning: Meaning, says: &mut Says, ended: impl Fn() -> bool) {
     }
 }
 
-/// The meanings of the phrases that `word` begins and `after` continues.
+/// The meanings of the phrases with first word `word` that `after` completes.
 fn meanings(word: &[u8], after: &[u8]) -> impl Iterator<Item = Meaning> {
     let first = word.first().map(u8::to_ascii_lowercase);
     let from = PHRASES.partition_point(|(entry, ..)| entry.as_bytes().first().copied() < first);
@@ -587,20 +588,20 @@ fn meanings(word: &[u8], after: &[u8]) -> impl Iterator<Item = Meaning> {
         })
 }
 
-/// The word that follows, as far as a state goes: `status: progressing`, `(health: starting)`.
+/// The next word, as a state: `status: progressing`, `(health: starting)`.
 fn state_of(text: &[u8]) -> Option<&str> {
     let text = text.strip_prefix(b": ").or_else(|| text.split_first().map(|(_, rest)| rest))?;
     let end = text.iter().position(|byte| !(byte.is_ascii_alphabetic() || *byte == b'_')).unwrap_or(text.len());
     core::str::from_utf8(text.get(..end)?).ok()
 }
 
-/// What stands in words that tell why that is so: `ImagePullBackOff`, `Error`, `Failed`.
+/// Parts of words that explain why not all is ready: `ImagePullBackOff`, `Error`, `Failed`.
 const WHY: [&[u8]; 5] = [b"backoff", b"crash", b"error", b"evict", b"fail"];
 
-/// Bytes behind `READY` in which a share stands, and what tells why.
+/// Bytes behind `READY` in which the share and the explanation are looked for.
 const SHARE: usize = 160;
 
-/// Whether the first share that follows is less than the whole, and nothing tells why: `READY 0/3`.
+/// Whether the first share that follows is below the whole, with no explanation: `READY 0/3`.
 fn too_few(text: &[u8]) -> bool {
     let near = text.get(..SHARE).unwrap_or(text);
     let share = |word: &[u8]| {
@@ -612,8 +613,8 @@ fn too_few(text: &[u8]) -> bool {
         && !WHY.iter().any(|why| near.windows(why.len()).any(|part| part.eq_ignore_ascii_case(why)))
 }
 
-/// What follows where `text` goes on with one separator, `phrase` and the end of a word. `in_progress` and
-/// `in-progress` are phrases too, and so is `found: 0`.
+/// What follows `phrase` if `text` goes on with one separator, then `phrase` as whole words. So `in_progress` and
+/// `in-progress` match too, and so does `found: 0`.
 fn continued<'a>(text: &'a [u8], phrase: &[u8]) -> Option<&'a [u8]> {
     let text = text
         .strip_prefix(b": ")
@@ -622,16 +623,15 @@ fn continued<'a>(text: &'a [u8], phrase: &[u8]) -> Option<&'a [u8]> {
     (start.eq_ignore_ascii_case(phrase) && !beyond.first().is_some_and(|next| in_word(*next))).then_some(beyond)
 }
 
-/// Whether what was not found is trouble, as in `Found 0 errors` and `no matching open issues`: one of the next two
-/// words.
+/// Whether what was not found is trouble, judged by the next two words: `Found 0 errors`, `no matching open issues`.
 fn is_good_news(text: &[u8]) -> bool {
-    // A line, not what comes after it.
+    // Only up to the end of the sentence or line.
     let line = text.split(|byte| b".,;!?\n".contains(byte)).next().unwrap_or_default();
     let words = line.split(|byte| !in_word(*byte)).filter(|word| !word.is_empty()).take(2);
     words.filter_map(|word| core::str::from_utf8(word).ok()).any(|word| listed(&TROUBLES, word))
 }
 
-/// Whether the last word before a phrase turns it round.
+/// Whether the last word before a phrase negates or ends it: `nothing queued`, `done waiting`.
 fn ended(before: &str) -> bool {
     let before = before.trim_end_matches([' ', '_', '-']);
     let start = before.bytes().rev().take_while(|byte| in_word(*byte)).count();
@@ -652,7 +652,7 @@ mod tests {
         }
     }
 
-    /// The same, word by word.
+    /// [`scan`], word by word and without the filter.
     fn slowly(text: &str) -> Says {
         let mut says = Says::default();
         let mut at = 0;

@@ -1,17 +1,17 @@
-//! Progress artefacts -> keys: patches, documents and sets of failing tests, each without what changes by itself.
+//! Progress artefacts to keys: patches, documents and sets of failing tests, each without its volatile parts.
 
 use crate::text::{Key, combine, salted, sorted};
 use alloc::{string::String, vec::Vec};
 
-/// Key of a patch: times, blob ids and mail headers do not count. Anything else, such as a digest, is compared as it
-/// is. 0 where nothing is left: an empty patch.
+/// Key of a patch, ignoring times, blob ids and mail headers. Everything else, digests included, is compared as it is.
+/// 0 for an empty patch.
 pub(crate) fn patch(text: &str, salt: u64) -> Key {
     let mut out = String::with_capacity(text.len());
     let mut lines = text.lines().peekable();
     let mut old_file = false;
     while let Some(line) = lines.next() {
         let line = line.trim_end();
-        // A removed line may look like the head of a file; the two heads of one stand together.
+        // A removed line may look like a file header, but a real header's two lines are adjacent.
         let head = line.starts_with("--- ") && lines.peek().is_some_and(|next| next.starts_with("+++ "));
         if head || (old_file && line.starts_with("+++ ")) {
             out.push_str(file_head(line));
@@ -25,7 +25,7 @@ pub(crate) fn patch(text: &str, salt: u64) -> Key {
     if text.is_empty() { 0 } else { salted("patch", salt, text.as_bytes()) }
 }
 
-/// `--- a/file` of `--- a/file<tab>2026-01-05 10:00:00`: also where blanks stand for the tab.
+/// `--- a/file` of `--- a/file<tab>2026-01-05 10:00:00`, also with blanks in place of the tab.
 fn file_head(line: &str) -> &str {
     let line = line.split('\t').next().unwrap_or(line);
     let mut kept = line;
@@ -40,7 +40,7 @@ fn file_head(line: &str) -> &str {
     kept.trim_end()
 }
 
-/// Lines of a patch that name blobs, commits and dates, none of which is content: content begins with a sign or blank.
+/// Whether a patch line names blobs, commits or dates. Content never matches: it begins with a sign or a blank.
 fn is_metadata(line: &str) -> bool {
     let commit = |rest: &str| {
         let id = rest.split(' ').next().unwrap_or_default();
@@ -50,7 +50,7 @@ fn is_metadata(line: &str) -> bool {
         || ["Date: ", "AuthorDate: ", "CommitDate: "].iter().any(|start| line.starts_with(start))
 }
 
-/// Appends `line` with every ISO date and time of day in it replaced.
+/// Appends `line` with every ISO date and time replaced by `<time>`; a date without a time of day stays.
 fn without_times(line: &str, out: &mut String) {
     let mut rest = line;
     let mut before = false;
@@ -63,7 +63,8 @@ fn without_times(line: &str, out: &mut String) {
     }
 }
 
-/// Bytes of the date with a time of day that `text` begins with, such as `2026-01-05T10:00:00.5Z`; 0 for none.
+/// Length in bytes of the ISO date and time at the start of `text`, such as `2026-01-05T10:00:00.5Z`; 0 if there is
+/// none.
 fn time_length(text: &str) -> usize {
     let bytes = text.as_bytes();
     let fits = |pattern: &[u8], at: usize| {
@@ -93,13 +94,13 @@ fn time_length(text: &str) -> usize {
     }
 }
 
-/// Key of a document in Markdown: white space does not count. 0 for an empty one.
+/// Key of a Markdown document, ignoring white space. 0 for an empty one.
 pub(crate) fn document(text: &str, salt: u64) -> Key {
     let text: String = text.chars().filter(|char| !char.is_whitespace()).collect();
     if text.is_empty() { 0 } else { salted("document", salt, text.as_bytes()) }
 }
 
-/// Key and size of a set of failing tests: neither order nor duplicates count.
+/// Key and size of a set of failing tests, ignoring order and duplicates.
 pub(crate) fn failing_tests(ids: &[String], salt: u64) -> (Key, u32) {
     let mut keys: Vec<Key> = sorted(ids.iter().map(|id| salted("test", salt, id.trim().as_bytes())).collect());
     keys.dedup();

@@ -1,10 +1,9 @@
-//! Calls and structured values -> the bytes that are compared.
+//! Calls and structured values to the bytes that are compared.
 //!
-//! Two calls are the same when they ask for the same thing, however the arguments are spelled: key order, absent
-//! against empty, `1.0` against `1`, `./a//b/` against `a/b`, another rationale or another time limit. That an equal
-//! outcome is needed as well is what makes such tolerance safe. Key order never comes from the map (features of
-//! `serde_json` that any other crate may switch on change it), and numbers are doubles as in RFC 8785, because that is
-//! all a JavaScript host can hand over.
+//! Two calls are the same if they ask for the same thing, however the arguments are spelled: key order, absent or
+//! empty, `1.0` or `1`, `./a//b/` or `a/b`, another rationale or another time limit. Such tolerance is safe because an
+//! equal outcome is required as well. Key order never comes from the map (it depends on features of `serde_json` that
+//! any other crate may enable), and numbers are doubles as in RFC 8785, because a JavaScript host has nothing else.
 
 use super::digest::{Key, salted};
 use super::digits::{MOST as DIGITS, digits};
@@ -17,23 +16,23 @@ use alloc::{string::String, vec::Vec};
 use core::fmt::Write;
 use serde_json::{Map, Number, Value};
 
-/// A call, comparable.
+/// The keys of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CallKey {
     /// The canonical call.
     pub(crate) key: Key,
-    /// The call as it was made: nothing dropped or resolved, only key order and number format are settled.
+    /// The call as made: only key order and number format are normalised, and the host's own exclusions applied.
     pub(crate) raw: Key,
 }
 
 impl CallKey {
-    /// Of what is compared to the byte.
+    /// Keys of a call that is compared byte for byte.
     pub(crate) const fn exact(key: Key) -> Self {
         Self { key, raw: key }
     }
 }
 
-/// Top-level fields that tell why, not what: they are the payload only where there is nothing else.
+/// Top-level fields that tell why, not what: they count only if there is nothing else.
 const RATIONALE: [&str; 23] = [
     "actionrisk",
     "brief",
@@ -60,16 +59,16 @@ const RATIONALE: [&str; 23] = [
     "why",
 ];
 
-/// Of these, such as are what is written where no field tells what is to be run, read, asked or written: the title of
-/// an event.
+/// Fields of [`RATIONALE`] that are the payload itself, such as an event's title, where no field of [`PAYLOADS`] is
+/// present.
 const TITLES: [&str; 2] = ["description", "summary"];
-/// Fields that tell it.
+/// Fields that tell what is to be run, read, asked or written.
 const PAYLOADS: [&str; 17] = [
     "action", "cmd", "code", "command", "content", "file", "filepath", "input", "path", "pattern", "prompt", "q",
     "query", "script", "sql", "text", "url",
 ];
 
-/// Top-level fields that tell how, or name this one request.
+/// Top-level fields that tell how, or identify a single request.
 const MECHANICS: [&str; 23] = [
     "callid",
     "correlationid",
@@ -96,14 +95,15 @@ const MECHANICS: [&str; 23] = [
     "waitforprevioustools",
 ];
 
-/// Deeper values than this are cut: the doors refuse them long before, and recursion must end whatever comes.
+/// Nesting beyond which values are cut. The doors reject such depths long before; this bounds the recursion in any
+/// case.
 const MAX_DEPTH: usize = 128;
 
 /// The keys of a call. `ignore` and `identity` are the tool's `ignoreArgs` and `identityArgs`; `buffer` is reused.
 ///
-/// A host's `identity` replaces the arguments. Otherwise `identityArgs` are all that counts, where given; then
-/// `ignoreArgs` do not count; then rationale, time limits and request ids do not count as long as something else
-/// remains. No arguments, `null`, `{}` and blank text are one.
+/// The host's `identity` of the call replaces the arguments. Otherwise only the `identity` fields count, if any are
+/// given, without those in `ignore`. Without `identity` fields, rationale, time limits and request ids are ignored as
+/// long as something else remains. No arguments, `null`, `{}` and blank text are equal.
 pub(crate) fn call_key(
     call: &ToolCall,
     ignore: &[String],
@@ -134,7 +134,7 @@ pub(crate) fn call_key(
         buffer.truncate(start);
         let mut writer = Writer { out: buffer, lenient: false, altered: false };
         match &call.args {
-            // What the host said does not make two calls differ does not.
+            // Fields that the host excludes do not count here either.
             Some(Value::Object(map)) if !(ignore.is_empty() && identity.is_empty()) => {
                 writer.object(map, 0, |name| {
                     let named = |names: &[String]| names.iter().any(|own| own == name);
@@ -150,7 +150,7 @@ pub(crate) fn call_key(
     CallKey { key: canonical, raw }
 }
 
-/// What `call` was given, as [`call_key`] has just left it in `buffer`, and whether that is canonical JSON.
+/// The arguments of `call`, and whether they are canonical JSON; `buffer` must be as [`call_key`] has just left it.
 pub(crate) fn arguments<'a>(call: &'a ToolCall, buffer: &'a mut String) -> (&'a str, bool) {
     match (&call.args, &call.raw_args) {
         (Some(args), _) => {
@@ -165,28 +165,28 @@ pub(crate) fn arguments<'a>(call: &'a ToolCall, buffer: &'a mut String) -> (&'a 
     }
 }
 
-/// The arguments of a call, where they have names.
+/// The arguments of a call if they are an object.
 pub(super) fn named_arguments(call: &ToolCall) -> Option<&Map<String, Value>> {
     call.args.as_ref()?.as_object()
 }
 
-/// Appends `value` with sorted keys and settled numbers; nothing is dropped.
+/// Appends `value` with sorted keys and normalised numbers; nothing is dropped.
 pub(crate) fn canonical_json(value: &Value, buffer: &mut String) {
     Writer { out: buffer, lenient: false, altered: false }.value(value, 0);
 }
 
-/// Appends a number in its settled form.
+/// Appends a number in its normalised form.
 pub(super) fn number(number: &Number, buffer: &mut String) {
     Writer { out: buffer, lenient: false, altered: false }.number(number);
 }
 
-/// Appends a text in quotation marks.
+/// Appends a text as a JSON string.
 pub(super) fn quoted(text: &str, buffer: &mut String) {
     Writer { out: buffer, lenient: false, altered: false }.quoted(text);
 }
 
-/// Whether no list or object of `value` is nested deeper than `limit`; a scalar is 0 deep. The recursion ends at the
-/// limit, not at the value's own depth.
+/// Whether lists and objects in `value` are nested at most `limit` deep; a scalar has depth 0. The recursion stops at
+/// `limit`, whatever the value's own depth.
 pub(crate) fn depth_within(value: &Value, limit: usize) -> bool {
     match value {
         Value::Array(items) => limit > 0 && items.iter().all(|item| depth_within(item, limit - 1)),
@@ -210,19 +210,19 @@ fn tagged(domain: &str, salt: u64, tool: &str, text: &str, buffer: &mut String) 
 /// Appends canonical JSON in one pass.
 struct Writer<'a> {
     out: &'a mut String,
-    /// Drop what is empty and resolve paths; else everything is written as it is.
+    /// Drop what is empty and simplify paths and URLs; otherwise everything is written as it is.
     lenient: bool,
-    /// Whether leniency made a difference.
+    /// Whether anything was dropped or simplified.
     altered: bool,
 }
 
 impl Writer<'_> {
-    /// The arguments of a call, its top-level fields chosen.
+    /// Appends the arguments of a call, with their top-level fields filtered.
     fn arguments(&mut self, map: &Map<String, Value>, ignore: &[String], identity: &[String]) {
         const SIEVE: Sieve = Sieve::of(&[&MECHANICS, &RATIONALE]);
         let start = self.out.len();
         let titled = || !map.keys().any(|name| listed_name(&PAYLOADS, name));
-        // A field that says why or how is left out, unless nothing remains without it: then it is the payload.
+        // A field that says why or how is left out unless nothing remains without it: then it is the payload.
         for level in 0..3 {
             let wrote = self.object(map, 0, |name| {
                 if !identity.is_empty() {
@@ -240,7 +240,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Appends a value and tells whether there was anything to append.
+    /// Appends a value and returns whether anything was appended.
     fn value(&mut self, value: &Value, depth: usize) -> bool {
         match value {
             Value::Null if self.lenient => return self.nothing(),
@@ -257,7 +257,8 @@ impl Writer<'_> {
         true
     }
 
-    /// In a list the place counts: an empty item among others is kept as `null`, a list of empty items is empty.
+    /// Positions in a list count: an empty item among others is kept as `null`, and a list of only empty items is
+    /// empty.
     fn array(&mut self, items: &[Value], depth: usize) -> bool {
         let start = self.out.len();
         let mut any = false;
@@ -283,7 +284,7 @@ impl Writer<'_> {
         let mut last: Option<&String> = None;
         for (name, value) in map {
             if last.is_some_and(|last| last >= name) {
-                // The map keeps another order: once more, from the beginning.
+                // The map has another order: start again with sorted names.
                 self.out.truncate(start + 1);
                 any = false;
                 let names = sorted(map.keys().collect::<Vec<_>>());
@@ -317,7 +318,7 @@ impl Writer<'_> {
         wrote
     }
 
-    /// Takes back a list or object in which nothing was, where that is the same as none.
+    /// If lenient, removes a list or object that turned out empty, which equals an absent one.
     fn finish(&mut self, start: usize, any: bool) -> bool {
         if any || !self.lenient {
             return true;
@@ -346,7 +347,7 @@ impl Writer<'_> {
         }
     }
 
-    /// JSON's own escapes only: what matters is that no two texts look alike and that it is fast.
+    /// Only the escapes that JSON requires: distinct texts must stay distinct, and this must be fast.
     fn quoted(&mut self, text: &str) {
         self.out.push('"');
         let mut rest = text;
@@ -384,21 +385,21 @@ impl Writer<'_> {
         self.out.extend(char::from_digit(digit, 16));
     }
 
-    /// Integers within ±2^53 as such, everything else as the nearest double in its shortest form.
+    /// Integers within ±2^53 are written as such, everything else as the nearest double in its shortest form.
     fn number(&mut self, number: &Number) {
         const EXACT: i64 = 1 << 53;
         let integer = number.as_i64().filter(|integer| (-EXACT..=EXACT).contains(integer));
         let integer = integer.or_else(|| {
             let double = number.as_f64()?;
-            // The cast saturates, so only a whole number within the range survives the way back.
+            // The cast saturates, so only a whole number within the range survives the round trip.
             let whole = double as i64;
             ((-EXACT..=EXACT).contains(&whole) && whole as f64 == double).then_some(whole)
         });
         match integer {
             Some(integer) => self.integer(integer),
             None => {
-                // Only with `arbitrary_precision` is there one beyond every double, and only then any other than the
-                // shortest.
+                // Only with `arbitrary_precision` can a number exceed every double or be spelled other than in the
+                // shortest form.
                 let double = number.as_f64().and_then(Number::from_f64);
                 // INVARIANT: writing to a `String` does not fail.
                 let _ = write!(self.out, "{}", double.as_ref().unwrap_or(number));
@@ -407,7 +408,7 @@ impl Writer<'_> {
     }
 }
 
-/// Where the first byte is that JSON escapes; eight at a time. Where size counts, once in the program.
+/// The index of the first byte that JSON escapes, eight bytes at a time. Not inlined on Wasm, where code size matters.
 #[cfg_attr(target_family = "wasm", inline(never))]
 #[cfg_attr(not(target_family = "wasm"), inline)]
 pub(super) fn escape(bytes: &[u8]) -> Option<usize> {
@@ -417,7 +418,8 @@ pub(super) fn escape(bytes: &[u8]) -> Option<usize> {
             return Some(at * 8 + place);
         }
     }
-    // What is left comes with what stands before it, which is known to be plain, or in two halves that may overlap.
+    // The remainder is read as the last eight bytes, of which the earlier ones are known to be plain, or in two halves
+    // that may overlap.
     let last = match (bytes.last_chunk(), bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
         _ if rest.is_empty() => return None,
         (Some(last), ..) => u64::from_le_bytes(*last),
@@ -430,18 +432,18 @@ pub(super) fn escape(bytes: &[u8]) -> Option<usize> {
     Some(if bytes.len() < 8 && place < 4 { place } else { bytes.len() + place - 8 })
 }
 
-/// The same of eight bytes.
+/// [`escape`] of eight bytes.
 #[inline]
 const fn escape_in(word: u64) -> Option<usize> {
-    // The high bit of every ASCII byte that is below a limit, or one of two; a byte above such a one may be marked
-    // wrongly, but the lowest never is.
+    // Sets the high bit of every ASCII byte that is a control character, a quote or a backslash. Borrows may mark a
+    // byte above such a one wrongly, but never the lowest.
     let below = word.wrapping_sub(ONES * 0x20);
     let (quote, slash) = ((word ^ (ONES * 0x22)).wrapping_sub(ONES), (word ^ (ONES * 0x5c)).wrapping_sub(ONES));
     let marks = (below | quote | slash) & !word & HIGH;
     if marks == 0 { None } else { Some(marks.trailing_zeros() as usize / 8) }
 }
 
-/// Whether there is a slash, which is asked of sixteen bytes at once; the last of them come with some before them.
+/// Whether there is a slash, sixteen bytes at a time; the last sixteen may overlap those before.
 fn holds_slash(bytes: &[u8]) -> bool {
     let is_slash = |found: bool, byte: &u8| found | (*byte == b'/');
     match bytes.last_chunk::<16>() {
@@ -453,7 +455,7 @@ fn holds_slash(bytes: &[u8]) -> bool {
     }
 }
 
-/// A URL without the parameters that keep its answer out of caches; `None` where there are none.
+/// A URL without its cache-busting parameters; `None` if there are none.
 fn without_busters(text: &str) -> Option<String> {
     if !text.starts_with("http") || text.bytes().any(|byte| byte.is_ascii_whitespace()) {
         return None;
@@ -467,8 +469,8 @@ fn without_busters(text: &str) -> Option<String> {
     (short.len() < text.len()).then_some(short)
 }
 
-/// Whether `text` looks like a path that can be spelled more simply: no blanks, quotes or scheme, and `./`, `//`, `..`
-/// or a trailing `/` in it.
+/// Whether `text` looks like a path with a simpler spelling: no blanks, quotes or scheme, but `./`, `//`, `..` or a
+/// trailing `/`.
 fn is_unresolved_path(text: &str) -> bool {
     let bytes = text.as_bytes();
     if bytes.len() > 1024 || !holds_slash(bytes) {
@@ -620,7 +622,7 @@ mod tests {
             (json!({"description": "one"}), json!({"description": "two"}), false),
             (json!({"description": "one", "timeout": 1}), json!({"description": "one", "timeout": 2}), true),
             (json!({"description": "one", "q": ""}), json!({"description": "two", "q": ""}), false),
-            // A title, and a text that is written.
+            // A title, and a text to be written.
             (json!({"summary": "Ana", "attendees": ["Bo"]}), json!({"summary": "Ben", "attendees": ["Bo"]}), false),
             (json!({"issue": 7, "description": "one"}), json!({"issue": 7, "description": "two"}), false),
             (json!({"command": "ls", "summary": "one"}), json!({"command": "ls", "summary": "two"}), true),

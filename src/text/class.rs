@@ -1,4 +1,4 @@
-//! The class of an error: what kind of mistake it is, whatever the arguments were.
+//! The class of an error: the kind of mistake, independent of the arguments.
 
 use super::digest::{Key, combine, key, salted};
 use super::echo::{Echo, Places};
@@ -12,16 +12,17 @@ use crate::model::{Outcome, ToolResult};
 use alloc::string::String;
 use serde_json::{Map, Value};
 
-/// An error of fewer letters says nothing: `grep` found nothing.
+/// An error with fewer letters has no message: `grep` that found nothing.
 pub(super) const LETTERS_OF_ERROR: u32 = 2;
 
-/// How much of either end of an error makes its class.
+/// Bytes of either end of an error that determine its class.
 pub(super) const CLASS_END: usize = 800;
-/// Bytes of a line that holds a status of HTTP, and the fields in which a body tells what went wrong.
+/// Bytes that may precede the JSON body of an error, such as an HTTP status.
 const STATUS_LINE: usize = 48;
+/// Fields in which such a body tells what went wrong, in order of preference.
 const MESSAGES: [&str; 5] = ["message", "error", "detail", "title", "reason"];
 
-/// Buffers for the class of an error.
+/// Reusable buffers for the class of an error.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Class {
     text: String,
@@ -31,7 +32,7 @@ pub(super) struct Class {
     places: Places,
 }
 
-/// The class of an error with its tool and without, or that it is a silent one: a negative answer.
+/// The keys of an error's class, with its tool and without, and whether the error is silent: a negative answer.
 pub(super) fn class(
     tool: &str,
     result: &ToolResult,
@@ -53,7 +54,7 @@ pub(super) fn class(
     if letters < LETTERS_OF_ERROR
         || letters < LETTERS_COUNTED && letters_outside_tags(&result.output) < LETTERS_OF_ERROR
     {
-        // A refusal, a time-out and an unknown tool say what they are without words.
+        // A refusal, a timeout and an unknown tool need no message: the outcome tells.
         return match result.outcome {
             Outcome::Ok | Outcome::Error | Outcome::NotExecuted => (None, true),
             spoken => {
@@ -71,7 +72,7 @@ pub(super) fn class(
         None => result.output.as_str(),
     };
     let echo = echo.map(|echo| echo.runs(unread));
-    // At once: otherwise every error that is a little longer than those before makes the buffers anew.
+    // Reserved up front: otherwise every error slightly longer than the ones before would reallocate the buffers.
     stripped.clear();
     stripped.reserve(4 * CLASS_END);
     normal.reserve(4 * CLASS_END);
@@ -82,34 +83,34 @@ pub(super) fn class(
         let own = if repeats { stripped.as_str() } else { end };
         normalise(&volatile.apply(own, cut_short), Strength::Heavy, normal);
     }
-    // What is quoted is masked, and a status says little without its message.
+    // Quoted text is masked, and a status says little without its message.
     if let Some(message) = body_of_status(text).and_then(message_in) {
         normalise(&message, Strength::Heavy, normal);
     }
     (classes("class", normal), false)
 }
 
-/// The object of JSON behind what a client says of it, such as a status of HTTP: `HTTP/1.1 400 Bad Request`, `404`,
-/// `API error:`.
+/// The JSON object with which a text ends, after a prefix such as an HTTP status (`HTTP/1.1 400 Bad Request`, `404`) or
+/// `API error:`; at most [`CLASS_END`] bytes long.
 fn body_of_status(text: &str) -> Option<&str> {
     let text = trimmed(text);
     let at = text.bytes().take(STATUS_LINE + 1).position(|byte| byte == b'{').filter(|at| *at > 0)?;
     text.get(at..).filter(|body| body.len() <= CLASS_END && body.ends_with('}'))
 }
 
-/// What an object of JSON tells that went wrong, itself or in the object that it wraps.
+/// The error message in a JSON object, or in an object nested directly in it.
 fn message_in(object: &str) -> Option<String> {
     let Ok(Value::Object(fields)) = serde_json::from_str(object) else { return None };
     let told = |fields: &Map<String, Value>| MESSAGES.iter().find_map(|name| Some(fields.get(*name)?.as_str()?.into()));
     told(&fields).or_else(|| MESSAGES.iter().find_map(|name| told(fields.get(*name)?.as_object()?)))
 }
 
-/// Letters of a text that are not the names of tags around it: `<code>1</code><output></output>` says nothing.
+/// Letters of a text, ignoring tag names: `<code>1</code><output></output>` has none.
 pub(super) fn letters_outside_tags(text: &str) -> u32 {
     let (mut rest, mut found) = (text, 0);
     while let Some((before, after)) = rest.split_once('<') {
         found += letters(before);
-        // Without an end it is no tag.
+        // An unclosed `<` begins no tag.
         let Some((tag, after)) = after.split_once('>') else { return found + letters(after) };
         if tag.contains(char::is_whitespace) {
             found += letters(tag);

@@ -1,18 +1,18 @@
-//! Whether a user says that nothing has changed, or says again what was said before.
+//! Whether a user says that nothing has changed, or repeats an earlier remark.
 
 use super::words::{listed, same, spaced};
 
-/// Bytes of a message that says no more than that, at most.
+/// Length limit in bytes of a message that is only a complaint.
 const LONGEST: usize = 120;
-/// Words that say it by themselves.
+/// Words that express it alone.
 const UNCHANGED: [&str; 9] =
     ["ainda", "already", "bereits", "nope", "still", "todavia", "todavía", "toujours", "unchanged"];
-/// Two words that say it together, a pair a line.
+/// Pairs of words that express it together, one per line.
 const TOGETHER: &str = "as before\nas said\ngià detto\ni said\ni told\nimmer noch\nkeine änderung\nmême erreur\nno change\nno changes\n\
 no difference\nno effect\nnoch immer\nnot fixed\nnothing changed\nsame error\nsame problem\nschon gesagt\nsigue igual\nsin cambios";
 
-/// Whether a short message says that what was wrong still is, or that it was said before. A question asks for
-/// something.
+/// Whether a short message says that the problem persists, or that it was reported before. A question does not count:
+/// it asks for something.
 pub(crate) fn complains(message: &str) -> bool {
     if message.len() > LONGEST || message.contains('?') {
         return false;

@@ -1,10 +1,11 @@
-//! Keys: what windows compare, and what of them may leave.
+//! Keys: what windows compare, and the form in which they may leave.
 //!
-//! Inside, a payload is its XXH3-64: every event is digested several times, and XXH3 runs at memory speed on every
-//! target. Windows hold a few hundred keys, so that two of them meet by accident once in 10^14 runs. Speed costs
-//! resistance: whoever controls a payload could craft a collision, and would only hide or fake his own repetition. What
-//! leaves in evidence is a SHA-256 of the key, so that a reader of reports cannot try payloads out against a fast
-//! digest of known construction, nor mistake the evidence for a digest of the payload itself.
+//! Internally, a payload is represented by its XXH3-64: every event is digested several times, and XXH3 runs at memory
+//! speed on every target. Windows hold a few hundred keys, so an accidental collision is expected once in 10^14 runs.
+//! The price is collision resistance: someone who controls a payload could craft a collision, but would only hide or
+//! fake their own repetition. Evidence shows a SHA-256 of the key, so that a reader of reports can neither test
+//! candidate payloads against a fast digest of known construction nor mistake the evidence for a digest of the payload
+//! itself.
 
 use alloc::boxed::Box;
 use core::cell::RefCell;
@@ -12,12 +13,12 @@ use sha2::{Digest, Sha256};
 use smol_str::SmolStr;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// The digest of a payload within one domain; 0 stands for no payload at all and is the digest of none.
+/// The digest of a payload within one domain. 0 stands for no payload; no digest is 0.
 pub(crate) type Key = u64;
 
-/// Changes whenever a payload gets another key, so that old snapshots do not compare unlike with like.
+/// To be changed whenever a payload's key changes, so that old snapshots are never compared with new keys.
 const VERSION: &str = "loopwarden/key/2/";
-/// Keys of a sequence that are digested at once.
+/// 64-bit words of a sequence digested together, the first two of them a header.
 const AT_ONCE: usize = 8;
 
 /// The key of `bytes` in `domain`; equal bytes in different domains have different keys.
@@ -26,34 +27,34 @@ pub(crate) fn key(domain: &str, bytes: &[u8]) -> Key {
     digest(seed(domain), bytes)
 }
 
-/// The key of `bytes` that a stranger may have written, under a [`salt`]; without one, with 0, as [`key`] makes it.
+/// The key of `bytes` from an untrusted source, under a [`salt`]; with a salt of 0, the same as [`key`].
 #[inline(always)]
 pub(crate) fn salted(domain: &str, salt: u64, bytes: &[u8]) -> Key {
     digest(seed(domain) ^ salt, bytes)
 }
 
-/// What a detector's salt adds to the seeds; 0 where it has none.
+/// The number that a detector's salt contributes to the seeds; 0 without a salt.
 pub(crate) fn salt(text: Option<&str>) -> u64 {
     let Some(text) = text else { return 0 };
     let digest = Sha256::new().chain_update(b"loopwarden/salt/1\0").chain_update(text.as_bytes()).finalize();
     digest.iter().take(8).fold(0, |sum, byte| (sum << 8) | u64::from(*byte))
 }
 
-/// What lies over a snapshot of a salt's detector is drawn from this. In a domain of its own: who comes to know it
-/// learns of no key.
+/// The seed of the veil over a salted detector's snapshot, derived in a domain of its own: learning it reveals nothing
+/// about keys.
 pub(crate) fn veil(salt: &str, number: [u8; 8]) -> u64 {
     let digest = Sha256::new().chain_update(b"loopwarden/veil/1\0").chain_update(number).chain_update(salt.as_bytes());
     digest.finalize().iter().take(8).fold(0, |sum, byte| (sum << 8) | u64::from(*byte))
 }
 
-/// The key of a sequence of keys; order and number count.
+/// The key of a sequence of keys, sensitive to their order and number.
 #[inline]
 pub(crate) fn combine(domain: &str, keys: &[Key]) -> Key {
-    // Mostly their number is known here, and then nothing is counted.
+    // The length is usually a constant at the call site, which removes this branch.
     if keys.len() <= AT_ONCE - 2 { few(seed(domain), keys) } else { sequence(seed(domain), keys) }
 }
 
-/// [`sequence`] of what is digested at once. Where size counts, once in the program.
+/// [`sequence`] for at most `AT_ONCE - 2` keys. Not inlined on Wasm, where code size matters.
 #[cfg_attr(target_family = "wasm", inline(never))]
 #[cfg_attr(not(target_family = "wasm"), inline(always))]
 fn few(seed: u64, keys: &[Key]) -> Key {
@@ -68,7 +69,7 @@ fn few(seed: u64, keys: &[Key]) -> Key {
 #[inline(never)]
 fn sequence(seed: u64, mut keys: &[Key]) -> Key {
     let mut bytes = [0; AT_ONCE * 8];
-    // As u64: `usize` is narrower on 32-bit targets, and what is digested must not be.
+    // As u64: `usize` is narrower on 32-bit targets, and the digested bytes must not differ.
     let (mut sum, mut left) = (0, keys.len() as u64);
     loop {
         let (now, later) = keys.split_at_checked(AT_ONCE - 2).unwrap_or((keys, &[]));
@@ -86,19 +87,19 @@ fn sequence(seed: u64, mut keys: &[Key]) -> Key {
     }
 }
 
-/// Half of a key, for what was only seen and is shown to nobody.
+/// The upper half of a key, for compact memories whose values are never shown.
 #[inline]
 pub(crate) fn mark(key: Key) -> u32 {
     u32::try_from(key >> 32).unwrap_or_default()
 }
 
-/// Every key comes from here.
+/// The one place where keys are made.
 #[inline]
 fn digest(seed: u64, bytes: &[u8]) -> Key {
     xxh3_64_with_seed(bytes, seed).max(1)
 }
 
-/// What a verdict shows of a key: the first 16 hexadecimal digits of its domain-tagged SHA-256.
+/// How a verdict shows a key: the first 16 hexadecimal digits of its domain-tagged SHA-256.
 pub(crate) fn evidence(key: Key) -> SmolStr {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let digest = Sha256::new().chain_update(b"loopwarden/evidence/2\0").chain_update(key.to_be_bytes()).finalize();
@@ -109,16 +110,16 @@ pub(crate) fn evidence(key: Key) -> SmolStr {
     SmolStr::new(core::str::from_utf8(&text).unwrap_or_default())
 }
 
-/// Digests that were shown lately. What repeats is shown event after event, and a digest costs more than all else about
-/// a finding. No part of the state: they are forgotten with the detector and change nothing that is said.
+/// A cache of recently shown digests: what repeats is shown event after event, and a digest is the most expensive part
+/// of a finding. Not part of a snapshot, and it never changes a verdict.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Digests(Option<Box<[[Shown; 2]; Digests::PAIRS]>>);
 
-/// A key and its digest; empty where there is none.
+/// A key and its digest; the digest is empty if the slot is unused.
 type Shown = (Key, SmolStr);
 
 impl Digests {
-    /// How many are kept, two of those that their keys give the same place.
+    /// Number of slots; each holds two entries and is selected by the key's top five bits.
     const PAIRS: usize = 32;
 
     fn of(&mut self, key: Key) -> SmolStr {
@@ -135,13 +136,13 @@ impl Digests {
     }
 }
 
-/// [`evidence`] of a key that may have been shown before.
+/// [`evidence`] of a key, cached.
 pub(crate) fn shown(digests: &RefCell<Digests>, key: Key) -> SmolStr {
     digests.try_borrow_mut().map_or_else(|_| evidence(key), |mut digests| digests.of(key))
 }
 
-/// The seed of a domain: FNV-1a of the version and the name. With a constant name it is computed at compile time, so
-/// that tagging costs nothing and never copies the payload.
+/// The seed of a domain: FNV-1a of the version and the name. For a constant name it is computed at compile time, so
+/// tagging costs nothing and never copies the payload.
 #[inline]
 const fn seed(domain: &str) -> u64 {
     fnv(fnv(0xcbf2_9ce4_8422_2325, VERSION.as_bytes()), domain.as_bytes())
@@ -162,7 +163,7 @@ mod tests {
 
     #[test]
     fn keys_are_the_same_for_ever() {
-        // Golden: a change here is a change of every snapshot and verdict, and needs a new VERSION.
+        // Golden values: a change here changes every snapshot and verdict, and needs a new VERSION.
         let long = [b'x'; 1000];
         let keys = [key("call", b""), key("call", b"a"), key("outcome", b"a"), key("call", &long)];
         let shown: alloc::vec::Vec<SmolStr> = keys.iter().map(|key| evidence(*key)).collect();
@@ -206,7 +207,7 @@ mod tests {
     #[test]
     fn what_was_shown_before_is_shown_again() {
         let digests = RefCell::default();
-        // More than are kept, several of them in one place, twice.
+        // More keys than the cache holds, several of them per slot, twice.
         let keys = || (0..300).map(|number| key("test", &[number as u8])).chain([0, 1, Key::MAX]);
         for key in keys().chain(keys()) {
             assert_eq!(shown(&digests, key), evidence(key));

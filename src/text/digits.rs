@@ -1,11 +1,11 @@
-//! Whole numbers in digits, without the formatting machinery: lists are full of them, and so is what is said of loops.
+//! Whole numbers in decimal without the formatting machinery: lists are full of them, and so is guidance.
 
 use smol_str::SmolStr;
 
-/// As many as the largest number has.
+/// Digits of `u64::MAX`.
 pub(crate) const MOST: usize = 20;
 
-/// The digits of a number, at the end of `room`.
+/// The decimal digits of a number, written at the end of `room`.
 pub(crate) fn digits(number: u64, room: &mut [u8; MOST]) -> &str {
     let mut rest = number;
     let mut length = 0;
@@ -20,7 +20,7 @@ pub(crate) fn digits(number: u64, room: &mut [u8; MOST]) -> &str {
     core::str::from_utf8(room.get(MOST - length..).unwrap_or_default()).unwrap_or_default()
 }
 
-/// The same, to put among words.
+/// The decimal digits of a number as an owned string.
 pub(crate) fn number(number: impl Into<u64>) -> SmolStr {
     SmolStr::new(digits(number.into(), &mut [0; MOST]))
 }

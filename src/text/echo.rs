@@ -1,50 +1,53 @@
-//! What an error repeats of the arguments that it was given.
+//! What an error repeats of its call's arguments.
 //!
-//! `no such text: <a line of the argument>` is one mistake whatever the line says, so runs of words that stand in
-//! the arguments are taken out of an error before its class is made. A waiting call keeps short hashes of them, not the
-//! words. An answer that holds hardly a word but the call's own has told its caller nothing.
+//! `no such text: <a line of the argument>` is the same mistake whatever the line says, so runs of words that occur in
+//! the arguments are removed from an error before its class is computed. A pending call keeps short hashes of the runs,
+//! not the words. An answer that consists almost entirely of the call's own words has told its caller nothing.
 
 use super::late::{Late, Reads, Said};
 use super::words::{each_run, eight, runs};
 use crate::codec::codec;
 use alloc::{string::String, vec::Vec};
 
-/// Runs of words remembered of one call.
+/// Runs remembered per call.
 const RUNS: usize = 32;
-/// Words of one run; a longer line is several runs.
+/// Words per run; a longer line is split into several runs.
 const LONGEST: usize = 24;
-/// Levels of nesting looked at.
+/// Levels of nesting searched for strings.
 const DEPTH: usize = 3;
-/// Stands for what was repeated.
+/// Replaces what was repeated.
 const MARK: &str = " § ";
-/// Fewer characters may well be an error's own words.
+/// Bytes of a run's words, below which it may well be the error's own.
 const SHORTEST: usize = 8;
-/// Words of the arguments whose presence is remembered, one bit each in so many.
+/// Words read from the arguments before no further run is begun.
 const KNOWN: u32 = 1024;
+/// Bits of the filter in which the words of the arguments are marked.
 const BITS: usize = 1024;
-/// Arguments or answers of fewer words share them by chance; a longer answer is more than an echo.
+/// Words of the arguments, and of an answer, below which they may coincide by chance.
 const FEWEST: u32 = 8;
+/// Length in bytes above which an answer is more than an echo.
 const LONGEST_ANSWER: usize = 4096;
 
 /// Hashes of the runs of words in a call's arguments.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Echo {
-    /// Number of words and hash of each run.
+    /// Word count and hash of each run.
     runs: Vec<(u8, u32)>,
-    /// One bit of 256 for every run's first two words, or its only one: most words of an error are told apart by it.
+    /// A 256-bit filter of the hashes of each run's first two words (or its only one); it rules out most words of an
+    /// error.
     first: [u64; 4],
-    /// One bit of [`BITS`] for every word; empty where the arguments are too few words to be told apart from an answer.
+    /// A filter of [`BITS`] bits with all words of the arguments; empty if these have fewer than [`FEWEST`] words.
     known: Vec<u64>,
 }
 codec!(struct Echo { runs, first, known });
 
-/// Words of a call as they are met.
+/// What is collected while a call's words are read.
 struct Known {
     bits: Bits,
     words: u32,
-    /// One bit for how every run begins: see [`begins_like`].
+    /// A filter of how the runs begin: see [`begins_like`].
     begins: Bits,
-    /// And one for the byte that it begins with, modulo 32.
+    /// One bit for the first byte of each run, modulo 32.
     initials: u32,
 }
 
@@ -72,7 +75,7 @@ impl Reads for Echo {
 }
 
 impl Late<Echo> {
-    /// What an error may repeat of the arguments; `buffer` is for what nobody has read yet.
+    /// The runs that an error may repeat; `buffer` receives them if the arguments have not been read yet.
     pub(super) fn runs<'a>(&'a self, buffer: &'a mut Echo) -> Repeatable<'a> {
         match self {
             Self::Unread(said) => {
@@ -85,7 +88,7 @@ impl Late<Echo> {
         }
     }
 
-    /// Whether an answer holds hardly a word that the arguments did not: four of five stand there.
+    /// Whether an answer is an echo: at least four of five of its words occur in the arguments.
     pub(crate) fn holds(&self, answer: &str) -> bool {
         let few = |text: &str| runs::<b'_'>(text).nth(FEWEST as usize - 1).is_none();
         let hopeless = answer.len() > LONGEST_ANSWER
@@ -113,14 +116,14 @@ impl Echo {
             let hash = hash(bytes.get(from..).unwrap_or_default(), to - from);
             all += 1;
             new += u32::from(!has(&self.known, hash));
-            // Most answers say so much of their own at once that there is no need to read on.
+            // Most answers have so many words of their own at once that there is no need to read on.
             hopeless = all >= 4 * FEWEST && new * 2 > all;
             !hopeless
         });
         !hopeless && all >= FEWEST && new * 5 <= all
     }
 
-    /// Takes the runs in, and tells the words.
+    /// Takes in the runs, and returns what was learned of the words.
     fn take(&mut self, said: &Said) -> Known {
         let mut known = Known { bits: [0; BITS / 64], words: 0, begins: [0; BITS / 64], initials: 0 };
         said.strings(DEPTH, |text| self.text(text, &mut known));
@@ -131,7 +134,7 @@ impl Echo {
         let bytes = text.as_bytes();
         let mut run = Run::default();
         each_run::<b'_'>(text, |from, to| {
-            // As many words as stand in one line.
+            // A run ends with its line, or when it is full.
             let ends = run.count > 0
                 && (usize::from(run.count) == LONGEST || bytes.get(run.end..from).unwrap_or_default().contains(&b'\n'));
             if ends {
@@ -150,9 +153,9 @@ impl Echo {
         self.keep(bytes, &run, known);
     }
 
-    /// Remembers a run, where it tells the arguments from the error's own words.
+    /// Remembers a run if it is specific enough to be told from the error's own words.
     fn keep(&mut self, bytes: &[u8], run: &Run, known: &mut Known) {
-        // A plain word may as well be the error's own.
+        // A single plain word may as well be the error's own.
         let telling = || {
             let word = bytes.get(run.start..run.end);
             !word.unwrap_or_default().iter().all(u8::is_ascii_alphabetic)
@@ -167,7 +170,7 @@ impl Echo {
         }
     }
 
-    /// Whether a run may begin with two words, or be one alone, of this hash.
+    /// Whether a run may begin with two words, or be a single one, of this hash.
     #[inline]
     fn may_begin(&self, first: u32) -> bool {
         self.first.get(first as usize / 64 % 4).is_some_and(|bits| bits >> (first % 64) & 1 == 1)
@@ -183,24 +186,24 @@ pub(super) struct Repeatable<'a> {
 }
 
 impl Repeatable<'_> {
-    /// Appends `text` to `out` without the runs it repeats; false when there are none, and then nothing is appended.
+    /// Appends `text` to `out` without the runs it repeats; false if there are none, and then nothing is appended.
     /// `places` is a buffer.
     pub(super) fn strip(&self, text: &str, places: &mut Places, out: &mut String) -> bool {
-        // One bit for each length that a run has: no other needs to be looked for.
+        // One bit per run length, so that no other length is tried.
         let lengths = self.echo.runs.iter().fold(0_u32, |lengths, (count, _)| lengths | 1 << (count % 32));
         if lengths == 0 {
             return false;
         }
         self.read(text, lengths & 2 != 0, places);
-        // What is in `out`.
+        // Bytes of `text` already in `out`.
         let mut copied = 0;
         for first in places.iter().map(|first| *first as usize) {
             let Some(own) = text.get(copied..first) else { continue };
             let rest = text.get(first..).unwrap_or_default();
             let Some(behind) = self.longest(rest, lengths) else { continue };
-            // The punctuation on either side belongs to the argument as often as not.
+            // Punctuation on either side belongs to the argument as often as not.
             out.push_str(own.trim_end_matches(|char: char| char != '_' && !char.is_alphanumeric()));
-            // However many lines it repeats.
+            // One mark, however many lines are repeated.
             if !out.ends_with(MARK) {
                 out.push_str(MARK);
             }
@@ -212,14 +215,14 @@ impl Repeatable<'_> {
         copied > 0
     }
 
-    /// Makes `places` those of a text; `alone` is whether a run may be a single word. Kept apart, its loop has all
-    /// registers.
+    /// Sets `places` to where runs may begin in `text`; `alone` is whether a run may be a single word. Kept out of line
+    /// so that its loop has all registers.
     #[inline(never)]
     fn read(&self, text: &str, alone: bool, places: &mut Places) {
         let bytes = text.as_bytes();
         places.clear();
         let initials = self.initials;
-        // Where the latest word is, if a run may begin with it.
+        // The latest word's place, with an end of 0 if no run begins like it.
         let mut one = (0, 0);
         // Words end at all punctuation: an error may put a bracket or a tag right behind what it repeats.
         each_run::<b'_'>(text, |from, to| {
@@ -240,7 +243,7 @@ impl Repeatable<'_> {
         }
     }
 
-    /// Whether a run may begin with the word in one place and the next one, or be the first alone.
+    /// Whether a run may begin with the words at `one` and `next`, or be the first alone.
     #[inline(never)]
     fn may_begin(&self, bytes: &[u8], one: (usize, usize), next: (usize, usize), alone: bool) -> bool {
         let hash = |(from, to): (usize, usize)| hash(bytes.get(from..).unwrap_or_default(), to - from);
@@ -248,7 +251,7 @@ impl Repeatable<'_> {
         self.echo.may_begin(chain(first, hash(next))) || alone && self.echo.may_begin(first)
     }
 
-    /// Where the word behind the longest remembered run stands that `text` begins with, or where the text ends.
+    /// The offset of the word behind the longest remembered run at the start of `text`, or the text's length.
     fn longest(&self, text: &str, lengths: u32) -> Option<usize> {
         let (mut hashed, mut found, mut ended) = (0, None, false);
         for ((from, to), count) in runs::<b'_'>(text).zip(1_u8..) {
@@ -265,33 +268,33 @@ impl Repeatable<'_> {
     }
 }
 
-/// Where runs may begin in an error: in most errors none may.
+/// Byte offsets in an error at which runs may begin: mostly none.
 pub(super) type Places = Vec<u32>;
 
-/// What a glance tells of a word: its first byte and its length.
+/// A word's first byte and its length.
 #[inline]
 fn glimpse(bytes: &[u8], from: usize, to: usize) -> u32 {
     u32::from(bytes.get(from).copied().unwrap_or(0)) | ((to - from) as u32) << 8
 }
 
-/// Ten bits of what a glance tells of the first two words of a run, or of its only one and none. Nearly every pair of
-/// an error is told from those of a call by them, and need not be hashed.
+/// Ten bits of the glimpses of a run's first two words, or of its only one and 0. They reject nearly every pair of
+/// words in an error without hashing it.
 #[inline]
 const fn begins_like(one: u32, next: u32) -> u32 {
     (one.rotate_left(15) ^ next).wrapping_mul(0x9E37_79B1) >> 22
 }
 
-/// Words that follow each other in a call.
+/// Consecutive words of a call.
 #[derive(Default)]
 struct Run {
     count: u8,
     chars: usize,
     hash: u32,
-    /// Of the first two, or the only one.
+    /// Hash of the first two words, or of the only one.
     first: u32,
-    /// Glimpses of those.
+    /// Glimpses of those words.
     begins: (u32, u32),
-    /// Where the last one is.
+    /// Where the last word is.
     start: usize,
     end: usize,
 }
@@ -322,7 +325,7 @@ fn hash(bytes: &[u8], length: usize) -> u32 {
         left -= 8;
         rest = rest.get(8..).unwrap_or_default();
     }
-    // Of the last eight those that are the word's.
+    // Of the last eight bytes, only those of the word.
     let kept = u64::MAX.wrapping_shr((64 - 8 * left) as u32);
     (mixed(sum, eight(rest) & kept) & 0xffff_ffff) as u32
 }
@@ -411,7 +414,7 @@ mod tests {
             let error = alloc::format!("{own}{repeated}{own}{}", words.iter().rev().cloned().collect::<String>());
             let unread = Late::<Echo>::of(&words.concat(), false);
             let read = Late::read(unread.get().into_owned());
-            // Of one whose text is gone every word is hashed.
+            // With the text gone, the filters of beginnings are all ones and every word is hashed.
             let [(spared, one), (all, other)] = [unread, read].map(|echo| {
                 let mut out = String::new();
                 (echo.runs(&mut Echo::default()).strip(&error, &mut Places::new(), &mut out), out)

@@ -1,19 +1,20 @@
-//! The first and the last line of an answer, told by what is not a figure in them.
+//! The first and the last line of an answer, compared apart from their numbers.
 
 use super::digest::{mark, salted};
 use super::lines::{Lines, first_line, trimmed};
 use super::scan::each_number;
 
-/// Bytes of such a line at most.
+/// Length limit in bytes of such a line.
 const LONGEST: usize = 160;
 
 /// A line at one end of an answer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Edge {
-    /// The line without its figures.
+    /// Half of the key of the line with its numbers masked.
     pub(crate) shape: u32,
+    /// Half of the key of the line as it is.
     pub(crate) line: u32,
-    /// There is nothing else.
+    /// It is the answer's only line.
     pub(crate) alone: bool,
 }
 
@@ -47,7 +48,7 @@ impl Edge {
     }
 }
 
-/// The first and the last line, where there are figures in them. Objects and lists have no lines.
+/// The first and the last line, if they hold both letters and digits. JSON objects and lists have none.
 pub(crate) fn edges(answer: &str, salt: u64) -> [Option<Edge>; 2] {
     let text = trimmed(answer);
     let list = || text.strip_prefix('[').is_some_and(|inside| !inside.starts_with(|char: char| char.is_alphabetic()));

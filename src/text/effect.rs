@@ -1,66 +1,70 @@
-//! What an action changed, as its result tells it: the place and the figures that come back with every result of the
-//! tool.
+//! What an action changed, according to its result: the address and the figures that recur in every result of the tool.
 //!
-//! A page tells its address and the position on it, a shop the number of items in the cart, a deployment how many
-//! copies are ready. Whether those moved is the effect of the action; the text around them is other people's. Which
-//! figures tell the state is not known beforehand: those are compared that stand behind the same word in both results.
+//! A page reports its address and scroll position, a shop the number of items in the cart, a deployment how many
+//! replicas are ready. The effect of the action is whether those moved; the text around them is other people's. Which
+//! figures are the state is not known beforehand, so figures are compared if they follow the same word in both results.
 
 use super::ends::head;
 use super::words::{begins_address, find, hashed as hash, hashed_word};
 use crate::codec::codec;
 use alloc::{string::String, vec::Vec};
 
-/// Figures of a result that are looked at.
+/// Figures kept per result, at most.
 pub(crate) const FIGURES: usize = 12;
-/// Bytes and lines of a result that tell its state.
+/// Bytes at the beginning of a result that are searched for its state.
 const HEAD: usize = 2500;
+/// Lines searched, not counting blank ones.
 const LINES: usize = 10;
-/// Lines, the first ones and that of the address, whose figures are the state; of so short a result all are.
+/// Leading lines whose figures are the state, in addition to the line with the address.
 const FIGURED: usize = 3;
+/// Length in bytes up to which all lines of a result count.
 const SHORT: usize = 400;
-/// Bytes by which a list grows at least, and the share of it, one in so many, where more of it is shown.
+/// Bytes by which a result without an address must grow to show more of a list.
 const MORE: u32 = 40;
+/// It must also grow by one part in so many of its former length.
 const GROWS: u32 = 10;
+/// Bytes read of a line.
 const LINE: usize = 800;
-/// Characters of the first sentence, which tells what was done.
+/// Characters kept of the first sentence, which tells what was done.
 const ACT: usize = 200;
-/// Lines from which a result shows a view, bytes of it that are compared, and groups of eight that two looks at one
-/// view have in common at least.
+/// Lines from which a result counts as a view.
 const VIEW: usize = 8;
+/// Bytes of a view that are compared.
 const VIEWED: usize = 8 * 1024;
+/// Minimum number of the eight groups of [`State::lines`] that two looks at the same view share.
 const SHARED: u32 = 6;
-/// Hexadecimal digits in a row that name a session.
+/// Consecutive hexadecimal digits from which a run of them names a session.
 const SESSION: usize = 12;
 
-/// Where things stand after an action.
+/// The state after an action, according to its result.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct State {
     /// Hash of the first address; 0 for none.
     pub(crate) place: u32,
     /// Hash of the first sentence.
     pub(crate) act: u32,
-    /// Hashes of a word and of the figure behind it, in order.
+    /// Hashes of a word and of the figure that follows it, in order.
     figures: Vec<(u32, u32)>,
-    /// Bytes of the result.
+    /// Length of the result in bytes.
     length: u32,
-    /// A sketch of its lines: the least byte of a hash in each of eight groups; 0 for fewer than [`VIEW`] lines.
+    /// MinHash of its lines: the smallest hash byte of each of eight groups; 0 for fewer than [`VIEW`] lines.
     lines: u64,
 }
 codec!(struct State { place, act, figures, length, lines });
 
-/// What an action did, beside an earlier one.
+/// How the state compares with that after an earlier action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Moved {
-    /// Nothing that both tell.
+    /// The results have too little in common to tell.
     Unknown,
-    /// Somewhere or something else.
+    /// Another address, another figure or a longer list.
     Yes,
-    /// Place and figures are as they were.
+    /// Address and figures are unchanged.
     No,
 }
 
 impl State {
-    /// What a result tells.
+    /// Reads the state from a result.
     pub(crate) fn of(output: &str) -> Self {
         let length = u32::try_from(output.len()).unwrap_or(u32::MAX);
         let figured = if output.len() > SHORT { FIGURED } else { LINES };
@@ -73,7 +77,7 @@ impl State {
             let line = head(line, LINE);
             if !told && !frames(line) {
                 told = true;
-                // Data tells no deed.
+                // Structured data has no sentence that tells what was done.
                 let data = line.starts_with(['{', '[']);
                 let sentence = if data { "" } else { line.split_once(". ").map_or(line, |(first, _)| first) };
                 state.act = hash(sentence.chars().take(ACT).filter(|char| !char.is_whitespace()));
@@ -95,12 +99,12 @@ impl State {
             return;
         }
         let mut rest = line;
-        // The word before, and the three before that.
+        // The previous word, and the three before it.
         let (mut word, mut before) = (None, [""; 3]);
         while let Some(start) = find(rest, |char| char.is_alphanumeric() || matches!(char, '\'' | '[')) {
             let Some((_, tail)) = rest.split_at_checked(start) else { return };
             if let Some(end) = quoted(tail) {
-                // A title says what the place is called, not where it is.
+                // A title is the name of a place, not its address.
                 rest = tail.get(end..).unwrap_or_default();
                 continue;
             }
@@ -125,13 +129,13 @@ impl State {
             }
             let token = token.trim_end_matches('.');
             if token.starts_with(|char: char| char.is_ascii_digit()) {
-                // A status of HTTP at the beginning tells how it went, not where things stand.
+                // A leading HTTP status tells how the request went, not the state.
                 let status = word.is_none() && matches!(token.as_bytes(), [b'2'..=b'5', b'0'..=b'9', b'0'..=b'9']);
                 if figures && !status {
                     self.figure(word.unwrap_or_default(), token);
                 }
             } else {
-                // Where others tell how far down it is, the top is a place as well.
+                // `at the top` is a position too, where other results tell how far down they are.
                 if figures && matches!((before, word), ([.., "at"], Some("the"))) && matches!(token, "bottom" | "top") {
                     self.figure(before[1], token);
                 }
@@ -141,14 +145,14 @@ impl State {
         }
     }
 
-    /// A figure behind a word.
+    /// Adds a figure and the word before it.
     fn figure(&mut self, word: &str, figure: &str) {
         if self.figures.len() < FIGURES {
             self.figures.push((hashed_word(word, usize::MAX), hash(figure.chars())));
         }
     }
 
-    /// Whether something moved since an earlier result of the tool.
+    /// Whether the state moved since an earlier result of the same tool.
     pub(crate) fn moved(&self, before: &Self) -> Moved {
         if self.place != before.place {
             return if self.place == 0 || before.place == 0 { Moved::Unknown } else { Moved::Yes };
@@ -167,16 +171,16 @@ impl State {
             }
             shared += 1;
         }
-        // A page that was scrolled has the same address and other lines.
+        // A page that was scrolled has the same address, and other lines.
         if self.place != 0 && shared == 0 && self.shows_more(before) {
             return Moved::Yes;
         }
-        // Where nothing comes back there is no state; one that comes back among many that do not is chance.
+        // Without shared figures there is no state; one shared among many that are not is a coincidence.
         let fewer = self.figures.len().min(before.figures.len());
         if self.place != 0 || shared * 2 > fewer { Moved::No } else { Moved::Unknown }
     }
 
-    /// Whether both are views, and a good part of the lines of one is not in the other.
+    /// Whether both results are views and many lines of one are not in the other.
     fn shows_more(&self, before: &Self) -> bool {
         let shared = self.lines.to_le_bytes().iter().zip(before.lines.to_le_bytes()).filter(|&(&a, b)| a == b).count();
         self.lines != 0 && before.lines != 0 && u32::try_from(shared).unwrap_or(0) < SHARED
@@ -187,12 +191,12 @@ impl State {
     }
 }
 
-/// Whether a line only frames what follows, so that it names no action: a Markdown heading or a code fence.
+/// Whether a line only introduces what follows and names no action: a Markdown heading or a code fence.
 fn frames(line: &str) -> bool {
     line.starts_with("```") || line.trim_start_matches('#').starts_with(' ') && line.starts_with('#')
 }
 
-/// [`State::lines`] of a result. Blanks around a line and its digits are left out: elements are numbered anew.
+/// [`State::lines`] of a result. Digits are ignored, because scrolling renumbers the elements of a page.
 fn sketch(output: &str) -> u64 {
     let mut groups = [u8::MAX; 8];
     let mut count = 0;
@@ -207,7 +211,7 @@ fn sketch(output: &str) -> u64 {
     if count < VIEW { 0 } else { u64::from_le_bytes(groups) }
 }
 
-/// Bytes of a short quotation or a title in brackets that a text begins with.
+/// Length in bytes of the quotation or bracketed title that a text begins with; 1 if it is not closed.
 fn quoted(text: &str) -> Option<usize> {
     let close = match text.chars().next()? {
         '\'' => '\'',
@@ -217,7 +221,7 @@ fn quoted(text: &str) -> Option<usize> {
     Some(text.char_indices().skip(1).find(|(_, char)| *char == close).map_or(1, |(at, _)| at + 1))
 }
 
-/// Hash of an address without what names a session in it.
+/// Hash of an address without session ids.
 fn without_sessions(address: &str) -> u32 {
     let mut kept = String::with_capacity(address.len());
     for run in address.split_inclusive(|char: char| !char.is_ascii_hexdigit()) {

@@ -1,39 +1,39 @@
 //! A request's embedding, kept small and compared without floating-point arithmetic.
 //!
-//! Every number is turned into a fixed-point integer from the bits of its IEEE 754 encoding: the largest exponent of
-//! the list is the common scale (a cosine does not mind scale), and mantissas are shifted to it and rounded. Nothing
-//! but integer operations happens to the numbers, so every platform gets the same integers, sums and answers; there is
-//! no rounding mode, fused multiplication or order of summation to disagree on. The cosine is compared with the
-//! threshold by cross-multiplying squares: `dot² · 10⁶ > threshold² · |a|² · |b|²`, in 128 bits.
+//! Every number becomes a fixed-point integer from the bits of its IEEE 754 encoding: the largest exponent of the list
+//! is the common scale (a cosine is independent of scale), and mantissas are shifted to it and rounded. Only integer
+//! operations are applied, so every platform gets the same integers, sums and answers; there is no rounding mode, fused
+//! multiplication or summation order to disagree on. The cosine is compared with the threshold by cross-multiplying
+//! squares: `dot² · 10⁶ > threshold² · |a|² · |b|²`, in 128 bits.
 //!
-//! Up to [`FINE`] numbers keep 15 bits each. Longer lists keep 7 bits and a scale for every [`BLOCK`] of them, so that
-//! a few large numbers do not cost the many small ones theirs: the error stays below half a per cent of the cosine (see
-//! the tests), and a list of 1,536 numbers takes 1.6 KB.
+//! Up to [`FINE`] numbers keep 15 bits each. Longer lists keep 7 bits and a scale per [`BLOCK`], so that a few large
+//! numbers do not cost the many small ones their precision: the error of the cosine stays below half a per cent (see
+//! the tests), and 1,536 numbers take 1.6 KB.
 
 use crate::codec::codec;
 use alloc::vec::Vec;
 
-/// Longest list that is accepted.
+/// Longest list that is accepted, in numbers.
 pub(crate) const LONGEST: usize = 4096;
-/// Longest list that is kept with 15 bits a number.
+/// Longest list that is kept at 15 bits per number.
 const FINE: usize = 256;
 /// Numbers of a longer list that share a scale.
 const BLOCK: usize = 16;
-/// The furthest that the scale of a block is below that of the list, as a power of two: what is smaller still is
-/// nothing.
+/// The lowest scale of a block, as a power of two below that of the list: smaller numbers become 0.
 const DEEPEST: u8 = 40;
 
 /// A quantised embedding.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Embedding {
+    /// 15 bits and a sign per number.
     Fine(Vec<i16>),
-    /// With how far, in powers of two, the scale of each block is below that of the list.
+    /// 7 bits and a sign per number, and how far, in powers of two, the scale of each block is below that of the list.
     Coarse(Vec<i8>, Vec<u8>),
 }
 codec!(enum Embedding { Fine(first): 0, Coarse(first, second): 1 });
 
 impl Embedding {
-    /// `None` where no direction is left: an empty list, zeros only, or a number that is not finite.
+    /// `None` if there is no direction: an empty list, only zeros, or a number that is not finite.
     pub(crate) fn of(numbers: &[f64]) -> Option<Self> {
         let scale = numbers.iter().map(|number| Parts::of(*number).exponent).max()?;
         if !numbers.iter().all(|number| number.is_finite())
@@ -64,7 +64,7 @@ impl Embedding {
         }
     }
 
-    /// Bytes of memory.
+    /// Bytes of memory on the heap.
     pub(crate) fn bytes(&self) -> usize {
         match self {
             Self::Fine(numbers) => numbers.len() * 2,
@@ -72,7 +72,7 @@ impl Embedding {
         }
     }
 
-    /// Whether the cosine is above a threshold in per mille.
+    /// Whether the cosine is above `per_mille` thousandths; never for different lengths.
     pub(crate) fn alike(&self, other: &Self, per_mille: u32) -> bool {
         match (self, other) {
             (Self::Fine(a), Self::Fine(b)) => {
@@ -102,14 +102,15 @@ impl Parts {
         let bits = number.to_bits();
         let stored = (bits >> MANTISSA) & 0x7ff;
         let fraction = bits & ((1 << MANTISSA) - 1);
-        // Subnormal numbers have no hidden bit and the exponent of the smallest normal ones; shifted up they have both.
+        // A subnormal number has no hidden bit and the exponent of the smallest normal one; it is shifted up to have
+        // both.
         let mantissa = if stored == 0 { fraction } else { fraction | 1 << MANTISSA };
         let up = if mantissa == 0 { 0 } else { mantissa.leading_zeros() - (63 - MANTISSA) };
         let exponent = if mantissa == 0 { i64::MIN } else { i64::try_from(stored.max(1)).unwrap_or(0) - i64::from(up) };
         Self { negative: bits >> 63 == 1, mantissa: mantissa << up, exponent }
     }
 
-    /// The number as an integer of `bits` bits and a sign, where 2^(scale + 1) is full scale.
+    /// The number as an integer of `bits` bits and a sign, with 2^(scale + 1) as full scale.
     fn fixed(self, scale: i64, bits: u32) -> i64 {
         let shift = i64::from(53 - bits).saturating_add(scale.saturating_sub(self.exponent));
         let full = (1_u64 << bits) - 1;
@@ -125,7 +126,7 @@ fn product<T: Copy + Into<i64>>(a: &[T], b: &[T]) -> i64 {
     a.iter().zip(b).fold(0_i64, |sum, (a, b)| sum.saturating_add((*a).into() * (*b).into()))
 }
 
-/// The product of two lists of blocks: at most 256 of 18 bits, each shifted by 80 bits at most.
+/// The dot product of two lists of blocks: at most 256 products of 18 bits, each shifted by at most 80 bits.
 fn blocks((a, of_a): (&[i8], &[u8]), (b, of_b): (&[i8], &[u8])) -> i128 {
     let pairs = a.chunks(BLOCK).zip(of_a).zip(b.chunks(BLOCK).zip(of_b));
     pairs.fold(0, |sum: i128, ((a, of_a), (b, of_b))| {
@@ -134,8 +135,8 @@ fn blocks((a, of_a): (&[i8], &[u8]), (b, of_b): (&[i8], &[u8])) -> i128 {
     })
 }
 
-/// Whether a product is above what the squares of both allow. All three are shortened alike to 50 bits, so that their
-/// squares have room.
+/// Whether `both² · 10⁶` exceeds `per_mille² · a · b`. All three are shifted down alike to 50 bits, so that the
+/// products fit.
 fn above(both: i128, a: i128, b: i128, per_mille: u32) -> bool {
     let widest = both.unsigned_abs().max(a.unsigned_abs()).max(b.unsigned_abs());
     let shift = (128 - widest.leading_zeros()).saturating_sub(50);
@@ -152,7 +153,7 @@ mod tests {
         Embedding::of(a).unwrap().alike(&Embedding::of(b).unwrap(), per_mille)
     }
 
-    /// One large number and many small ones, at a cosine of `per_mille`, in whatever order.
+    /// One large number and many small ones, at a cosine of `per_mille`, in any order.
     #[test]
     fn the_edge_of_long_lists() {
         for length in [257_u32, 1536, 3072, 4096] {
@@ -192,7 +193,7 @@ mod tests {
             (&[1e-300, 2e-300], &[1e300, 2e300], true),
             (&[5e-324, 5e-324], &[1.0, 1.0], true),
             (&[1.0, 1e-30], &[1.0, -1e-30], true),
-            // Different lengths are never alike; the detector refuses them before.
+            // Different lengths are never alike; the detector rejects them earlier.
             (&[1.0], &[1.0, 0.0], false),
         ] {
             assert_eq!(alike(a, b, 850), expected, "{a:?} {b:?}");

@@ -1,28 +1,28 @@
-//! The beginning and the end of a text, cut where no character is.
+//! The head and the tail of a text, cut at character boundaries.
 
-/// Longer texts are compared by their ends, and the digest of what lies between.
+/// Length in bytes above which a text is compared by its two ends and a digest of the middle.
 pub(crate) const CLIP_ABOVE: usize = 8 * 1024;
 
-/// The first bytes of a text, so many at most. Where size counts, once in the program.
+/// At most the first `most` bytes of a text. Not inlined on Wasm, where code size matters.
 #[cfg_attr(target_family = "wasm", inline(never))]
 #[cfg_attr(not(target_family = "wasm"), inline)]
 pub(crate) fn head(text: &str, most: usize) -> &str {
     text.get(..text.floor_char_boundary(most)).unwrap_or_default()
 }
 
-/// The last bytes of a text, so many at most.
+/// At most the last `most` bytes of a text.
 #[cfg_attr(target_family = "wasm", inline(never))]
 #[cfg_attr(not(target_family = "wasm"), inline)]
 pub(crate) fn tail(text: &str, most: usize) -> &str {
     text.get(text.ceil_char_boundary(text.len().saturating_sub(most))..).unwrap_or_default()
 }
 
-/// The first and the last 4 KB of a text above 8 KB; else the text, and nothing.
+/// The first and the last 4 KB of a text longer than 8 KB; otherwise the whole text and an empty tail.
 pub(crate) fn clip(text: &str) -> (&str, &str) {
     clip_to(text, CLIP_ABOVE / 2)
 }
 
-/// The first and the last `half` bytes of a text longer than both; else the text, and nothing.
+/// The first and the last `half` bytes of a text longer than both; otherwise the whole text and an empty tail.
 pub(crate) fn clip_to(text: &str, half: usize) -> (&str, &str) {
     if text.len() <= half.saturating_mul(2) { (text, "") } else { (head(text, half), tail(text, half)) }
 }

@@ -1,8 +1,8 @@
-//! What a harness puts around what a tool said: blocks of content, the streams of a process, an exit code above or
-//! below it.
+//! What a harness wraps around a tool's output: content blocks, the streams of a process, an exit code above or below
+//! it.
 //!
-//! The same answer is the same answer whoever hands it on. Only what is known to its last field is opened: one field
-//! more may be the answer.
+//! The same answer must compare equal whichever harness passes it on. An envelope is opened only if every field of it
+//! is known: one field more may be part of the answer.
 
 use super::ends;
 use super::lines::trimmed;
@@ -12,14 +12,14 @@ use crate::model::{Outcome, ToolResult};
 use alloc::{borrow::Cow, format, string::String, vec::Vec};
 use serde_json::{Map, Value};
 
-/// Envelopes within each other.
+/// Nested envelopes opened, at most.
 const DEEPEST: usize = 3;
 
-/// Fields beside blocks of content: none of them says more than those do.
+/// Fields allowed beside content blocks: none adds anything to those.
 const OF_BLOCKS: [&str; 5] = ["_meta", "isError", "is_error", "structuredContent", "type"];
 /// Fields with the exit code of a process.
 const CODES: [&str; 4] = ["exitCode", "exit_code", "return_code", "returncode"];
-/// Fields beside the streams of a process: how long it took, and marks that nothing was out of the ordinary.
+/// Fields allowed beside the streams of a process: how long it took, and flags that nothing unusual happened.
 const BESIDE_STREAMS: [&str; 12] = [
     "duration",
     "durationMs",
@@ -34,9 +34,9 @@ const BESIDE_STREAMS: [&str; 12] = [
     "timed_out",
     "wall_time",
 ];
-/// Labels of the lines above an output that tell of the process.
+/// Labels of the lines above an output that describe the process.
 const LABELS: [&str; 5] = ["chunk id", "exit code", "original token count", "total output lines", "wall time"];
-/// What a line above or below an output begins with that holds nothing but an exit code.
+/// Beginnings of a line above or below an output that holds only an exit code.
 const EXITED: [&str; 12] = [
     "Command completed with exit code",
     "Command finished with exit code",
@@ -51,21 +51,21 @@ const EXITED: [&str; 12] = [
     "exit",
     "exited with code",
 ];
-/// The first letters of the lines that may stand above an output, and bytes of such a line, or of those below an
-/// output, at most.
+/// The first letters of lines that may stand above an output.
 const HEADS: [[u8; 4]; 9] = [*b"chun", *b"comm", *b"exit", *b"obse", *b"orig", *b"proc", *b"the ", *b"tota", *b"wall"];
+/// Length limit in bytes of a line above or below an output.
 const LINE: usize = 256;
-/// What a line below an output begins with that tells where the process ran.
+/// Beginnings of a line below an output that tells where the process ran.
 const WHERE: [&str; 2] = ["Current working directory:", "Python interpreter:"];
 
-/// What was found in an envelope.
+/// The contents of an envelope.
 struct Opened<'a> {
     output: Cow<'a, str>,
     code: Option<i32>,
     failed: bool,
 }
 
-/// A result without what a harness put around it; none where there is nothing around it.
+/// A result without its envelopes; `None` if there are none.
 pub(crate) fn opened(result: &ToolResult) -> Option<ToolResult> {
     let mut found = open(&result.output)?;
     for _ in 1..DEEPEST {
@@ -73,7 +73,7 @@ pub(crate) fn opened(result: &ToolResult) -> Option<ToolResult> {
         let (code, failed) = (inner.code.or(found.code), inner.failed || found.failed);
         found = Opened { output: Cow::Owned(inner.output.into_owned()), code, failed };
     }
-    // What the host says itself stands.
+    // What the host reports itself takes precedence.
     let outcome = if found.failed && result.outcome == Outcome::Ok { Outcome::Error } else { result.outcome };
     Some(ToolResult {
         outcome,
@@ -82,7 +82,7 @@ pub(crate) fn opened(result: &ToolResult) -> Option<ToolResult> {
     })
 }
 
-/// A result with another output.
+/// A copy of `result` with another output.
 pub(crate) fn with_output(result: &ToolResult, output: String) -> ToolResult {
     ToolResult {
         call_id: result.call_id.clone(),
@@ -111,9 +111,9 @@ fn open(output: &str) -> Option<Opened<'_>> {
     }
 }
 
-/// Blocks of content, or what a process wrote, as JSON.
+/// Content blocks, or the streams of a process, as JSON.
 fn in_json(text: &str) -> Option<Opened<'_>> {
-    // Most objects are no envelope, which the name of the first field tells.
+    // Most objects are no envelope, as their first field's name tells.
     let first = text.split('"').nth(1)?;
     let known = |name: &str| {
         matches!(name, "content" | "metadata" | "output" | "stderr" | "stdout")
@@ -128,7 +128,7 @@ fn in_json(text: &str) -> Option<Opened<'_>> {
 
 /// `[{"type": "text", "text": …}]`
 fn in_list(text: &str) -> Option<Opened<'static>> {
-    // Most lists hold other things, which the name of the first field tells.
+    // Most lists hold other things, as their first field's name tells.
     let known = |name| matches!(name, "annotations" | "text" | "type");
     if !text.starts_with("[{") || !text.split('"').nth(1).is_some_and(known) {
         return None;
@@ -137,7 +137,7 @@ fn in_list(text: &str) -> Option<Opened<'static>> {
     Some(Opened { output: Cow::Owned(joined(&blocks)?), code: None, failed: false })
 }
 
-/// What blocks of content say, where all of them are text and nothing else.
+/// The text of content blocks, if all of them are plain text blocks.
 fn joined(blocks: &[Value]) -> Option<String> {
     let texts = blocks.iter().map(|block| {
         let block = block.as_object().filter(|block| block.get("type").is_some_and(|kind| kind == "text"))?;
@@ -177,7 +177,7 @@ fn streams(fields: &Map<String, Value>) -> Option<Opened<'static>> {
             _ => return None,
         }
     }
-    // Without anything beside it, one text is a field like any other.
+    // A text with nothing beside it is a field like any other.
     if written.is_empty() || fields.len() == 1 {
         return None;
     }
@@ -199,20 +199,21 @@ fn in_tags(text: &str) -> Option<Opened<'_>> {
     after.trim().is_empty().then_some(Opened { output: Cow::Borrowed(output.trim()), code, failed: false })
 }
 
-/// What stands in the tag that a text begins with, and behind it.
+/// The contents of the tag that a text begins with, and what follows it.
 fn element<'a>(text: &'a str, tag: &str) -> Option<(&'a str, &'a str)> {
     let inside = text.strip_prefix('<')?.strip_prefix(tag)?.strip_prefix('>')?;
-    // The last one, where the output holds the same tag.
+    // The last closing tag, since the output may contain the same tag.
     let end = if tag == "output" { inside.rfind("</") } else { inside.find("</") }?;
     let (inside, closing) = inside.split_at_checked(end)?;
     Some((inside, closing.strip_prefix("</")?.strip_prefix(tag)?.strip_prefix('>')?))
 }
 
-/// Bytes in which a fence begins, and of its name at most.
+/// Bytes within which a fence must begin.
 const FENCE: usize = 512;
+/// Length limit in bytes of a fence's name.
 const FENCE_NAME: usize = 80;
 
-/// What stands in a tag that nobody else can close, for there is an id in its name: text that is not to be trusted.
+/// The untrusted text inside a tag whose name holds an id, so that the text cannot close it.
 fn fenced(text: &str) -> Option<Opened<'_>> {
     let near = ends::head(text, FENCE);
     let start = holds(near.as_bytes(), b'<').then(|| near.find('<'))??;
@@ -230,7 +231,7 @@ fn fenced(text: &str) -> Option<Opened<'_>> {
     Some(Opened { output: Cow::Borrowed(inside.trim_end()), code: None, failed: false })
 }
 
-/// `Exit code: 0`, `Wall time: 0.3 seconds`, `Output:`, or `Observation:`, and what follows.
+/// What follows `Exit code: 0`, `Wall time: 0.3 seconds`, `Output:`, or `Observation:`.
 fn below_heading(text: &str) -> Option<Opened<'_>> {
     if !HEADS.contains(&text.as_bytes().first_chunk::<4>()?.map(|byte| byte | 32)) {
         return None;
@@ -246,7 +247,7 @@ fn below_heading(text: &str) -> Option<Opened<'_>> {
         let end = near.find('\n').or((near.len() == rest.len()).then_some(rest.len()))?;
         let (line, after) = (near.get(..end)?.trim_end(), rest.get(end + 1..).unwrap_or_default());
         if line == "Output:" {
-            // There is a line above it, or it is the tool's own.
+            // Without another line above it, the heading is the tool's own.
             return (rest.len() < text.len()).then_some(Opened { output: Cow::Borrowed(after), code, failed: false });
         }
         match exited(line) {
@@ -260,7 +261,7 @@ fn below_heading(text: &str) -> Option<Opened<'_>> {
     }
 }
 
-/// What stands above lines such as `[The command completed with exit code 0.]`.
+/// What precedes lines such as `[The command completed with exit code 0.]`.
 fn above_footer(text: &str) -> Option<Opened<'_>> {
     let (mut rest, mut code) = (text, None);
     while let Some((before, line)) = last_line(rest) {
@@ -285,7 +286,7 @@ fn last_line(text: &str) -> Option<(&str, &str)> {
     }
 }
 
-/// The exit code that is all that a line tells.
+/// The exit code, if a line states nothing else.
 fn exited(line: &str) -> Option<i32> {
     let rest = EXITED.iter().find_map(|start| line.strip_prefix(start))?;
     rest.trim().trim_end_matches('.').parse().ok()
@@ -350,7 +351,7 @@ mod tests {
         }
         // A list under a heading.
         assert_eq!(open("Exit code: 0\nOutput:\n[]"), Some((Outcome::Ok, Some(0), "[]".to_string())));
-        // And one above a footer.
+        // A list above a footer.
         let list = r#"[{"text":"a","at":1}]"#;
         let footed = format!("{list}\n[The command completed with exit code 0.]");
         assert_eq!(open(&footed), Some((Outcome::Ok, Some(0), list.to_string())));

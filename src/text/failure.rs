@@ -1,6 +1,6 @@
 //! What a failure says about itself: its class, where it happened, a digest of its context, how many tests fail.
 //!
-//! The host's own word comes first. Where it says nothing, a clipped copy of the text is scanned for the phrases that
+//! The host's classification takes precedence. Without one, a clipped copy of the text is scanned for the phrases that
 //! compilers, runtimes, test runners, HTTP clients and package managers print. What leaves is the signature: class,
 //! error class and file, and a digest instead of the message.
 
@@ -15,38 +15,40 @@ use super::{
 use crate::model::{ErrorType, Failure};
 use alloc::{format, string::String};
 
-/// Bytes looked at from either end of a message or stack trace.
+/// Bytes read from either end of a message or stack trace.
 const CLIP: usize = 2 * 1024;
-/// Characters of a place inside a signature.
+/// Characters of a location inside a signature.
 const PLACE: usize = 48;
 /// Characters of an error class inside a signature.
 const CLASS: usize = 32;
-/// Characters of a signature: the longest class of failure, both parts, marks and digest.
+/// Upper bound of a signature's length in characters: the longest class name, both parts, separators and digest.
 pub(crate) const SIGNATURE: usize = 14 + CLASS + PLACE + 16;
 
-/// A failure, comparable.
+/// The comparable features of a failure.
 #[derive(Clone, Debug)]
 pub(crate) struct FailureFacts {
-    /// Key of the whole message; `None` where it is blank and can be compared with nothing.
+    /// Key of the whole message; `None` if it is blank and so comparable with nothing.
     pub(crate) message: Option<Key>,
+    /// The class of the failure.
     pub(crate) kind: ErrorType,
-    /// Not the agent's doing: somebody or something else has to answer, or simply time.
+    /// Not the agent's doing: it takes somebody or something else to resolve it, or just time.
     pub(crate) external: bool,
-    /// Key of the stack trace; 0 where there is none.
+    /// Key of the stack trace; 0 without one.
     pub(crate) context: Key,
-    /// How many tests it says fail.
+    /// Number of tests reported as failing.
     pub(crate) failing: Option<u32>,
-    /// How many it says pass, and the hundredths of a per cent that are covered.
+    /// Number of tests reported as passing.
     pub(crate) passing: Option<u32>,
+    /// Reported coverage in hundredths of a per cent.
     pub(crate) coverage: Option<u32>,
-    /// It speaks of tests.
+    /// It is about tests.
     pub(crate) tests: bool,
     /// Printable, without the message: `runtime:TypeError@src/auth.ts:45#1f2e3d4c`.
     pub(crate) signature: String,
 }
 
 impl FailureFacts {
-    /// Under a detector's salt.
+    /// Reads a failure, with keys under a detector's salt.
     pub(crate) fn of(failure: &Failure, salt: u64) -> Self {
         let text = clipped(&failure.message);
         let lower = text.to_ascii_lowercase();
@@ -91,14 +93,14 @@ impl FailureFacts {
 }
 
 impl FailureFacts {
-    /// Nothing but words that may mean anything tells what it was.
+    /// Whether the class rests on wording so general that the failure may be a passing one.
     pub(crate) fn is_unnamed(&self) -> bool {
         matches!(self.kind, ErrorType::Unknown | ErrorType::Network | ErrorType::Timeout | ErrorType::Resource)
     }
 }
 
-/// A place that somebody told, in one word: what reads like a sentence may be meant for the agent, who is told the
-/// place.
+/// The location given by the host, reduced to one word: a sentence might be an instruction, and the agent is shown the
+/// location.
 fn one_place(given: &str) -> Option<String> {
     let shown = printable(given, PLACE);
     let mut words = shown.split(' ');
@@ -125,26 +127,26 @@ pub(crate) const fn name(kind: ErrorType) -> &'static str {
     }
 }
 
-/// The class of a failure and whether it is external: the host's word, else the text's.
+/// The class of a failure and whether it is external: as the host says, else as the text suggests.
 fn judged(given: Option<ErrorType>, lower: &str, class: bool) -> (ErrorType, bool) {
     let (told, from_text) = recognised(lower, class);
     match given {
         None | Some(ErrorType::Unknown) => (told, from_text),
         Some(kind @ (ErrorType::Dependency | ErrorType::Network | ErrorType::Authentication)) => (kind, true),
-        // Code that is wrong stays wrong, whatever status it prints.
+        // Wrong code stays wrong, whatever status it prints.
         Some(kind @ (ErrorType::Syntax | ErrorType::Logic)) => (kind, false),
         Some(ErrorType::Timeout) => (ErrorType::Timeout, !of_a_test(lower)),
         // A host that calls every exception a runtime error has not looked at it.
         Some(ErrorType::Runtime) => (ErrorType::Runtime, from_text && status(lower).is_some()),
-        // Memory and disks are his own, quotas and rates are not.
+        // Memory and disks are the agent's own, quotas and rate limits are not.
         Some(ErrorType::Resource) => (ErrorType::Resource, from_text),
     }
 }
 
-/// The class that a text tells, and whether it is external.
+/// The class that the text suggests, and whether it is external; `class` is whether an error class was found.
 fn recognised(lower: &str, class: bool) -> (ErrorType, bool) {
     let says = |phrases: &[&str]| phrases.iter().any(|phrase| lower.contains(phrase));
-    // `ModuleNotFoundError` is not `ENOTFOUND`.
+    // `ENOTFOUND` must not match inside `ModuleNotFoundError`.
     let begins = |phrases: &[&str]| {
         phrases.iter().any(|phrase| {
             let mut found = lower.match_indices(phrase);
@@ -185,7 +187,7 @@ fn recognised(lower: &str, class: bool) -> (ErrorType, bool) {
     if says(RUNTIME) || class {
         return (ErrorType::Runtime, false);
     }
-    // Nothing says what it is, but that only a person ends it.
+    // Unknown, unless the message says that only a person can resolve it.
     match of_message(lower) {
         Nature::Permanent => (ErrorType::Authentication, true),
         Nature::Ordinary | Nature::Transient => (ErrorType::Unknown, false),
@@ -244,7 +246,7 @@ const AUTHENTICATION: &[&str] = &[
     "missing credentials",
     "no credentials",
 ];
-/// What is used up and comes back with time or money, not with another attempt.
+/// What is used up and returns with time or money, not with another attempt.
 const SPENT: &[&str] = &[
     "too many requests",
     "rate limit",
@@ -341,7 +343,7 @@ const RUNTIME: &[&str] = &[
     "core dumped",
 ];
 
-/// A test or contract that did not hold: what it compares is the agent's work, even where that is an HTTP status.
+/// A test or contract that did not hold: what it compares is the agent's work, even if that is an HTTP status.
 fn is_assertion(lower: &str) -> bool {
     lower.contains("assert")
         || lower.find("expected").is_some_and(|at| {
@@ -350,7 +352,7 @@ fn is_assertion(lower: &str) -> bool {
         })
 }
 
-/// A failure of a test or one of its hooks.
+/// Whether a test or one of its hooks failed.
 fn of_a_test(lower: &str) -> bool {
     const TESTS: [&str; 8] = [
         "test failed",
@@ -366,13 +368,14 @@ fn of_a_test(lower: &str) -> bool {
         || (lower.contains("test") && TIMEOUT.iter().any(|phrase| lower.contains(phrase)) && !lower.contains("http"))
 }
 
-/// An HTTP status that asks to come back later, written as one: beside a word for it, or with its reason.
+/// The class of the first HTTP status that takes somebody else or time to resolve, at the beginning of the text or
+/// behind a word such as `status`.
 fn status(lower: &str) -> Option<ErrorType> {
     const BESIDE: [&str; 10] =
         ["http", "http/1", "http/2", "status", "code", "error", "response", "returned", "got", "failed"];
     let mut before = "";
     for word in lower.split(|c: char| c.is_whitespace() || matches!(c, '(' | ')' | ',' | '[' | ']' | '"' | '=')) {
-        // `auth.ts:503` is a line; `error: 503` and `http 503:` are statuses.
+        // `auth.ts:503` is a line number; `error: 503` and `http 503:` are statuses.
         let bare = word.trim_end_matches([':', '.', ';']);
         let kind = match bare {
             "429" => Some(ErrorType::Resource),
@@ -390,7 +393,7 @@ fn status(lower: &str) -> Option<ErrorType> {
     None
 }
 
-/// A package that is not installed; a module of the agent's own (`./auth`, `crate::auth`) is his own mistake.
+/// Whether a package is not installed; a missing module of the agent's own, such as `./auth`, is the agent's mistake.
 fn missing_package(lower: &str) -> bool {
     ["no module named ", "cannot find module ", "cannot find package ", "can't find crate for "].iter().any(|phrase| {
         lower.split_once(phrase).is_some_and(|(_, rest)| {
@@ -403,11 +406,12 @@ fn missing_package(lower: &str) -> bool {
 /// The first word that is spelled like an error class.
 fn error_class(text: &str) -> Option<&str> {
     let split = |c: char| c.is_whitespace() || matches!(c, ':' | '(' | ')' | ',' | '[' | ']' | '\'' | '"' | '`');
-    // Only a class that says more than that there is an error.
+    // Only a class that says more than that there was an error.
     text.split(split).take(256).filter_map(class_name).find(|class| !matches!(*class, "Error" | "Exception"))
 }
 
-/// The first `file.ext:12`, `File "file.ext", line 12` or `file.ext(12,5)`, as its last two components and the line.
+/// The first `file.ext:12`, `File "file.ext", line 12` or `file.ext(12,5)`, as its last two path components and the
+/// line.
 fn place(text: &str) -> Option<String> {
     if let Some((_, rest)) = text.split_once("File \"")
         && let Some((path, rest)) = rest.split_once('"')
@@ -418,7 +422,7 @@ fn place(text: &str) -> Option<String> {
     }
     text.split(|c: char| c.is_whitespace() || matches!(c, '\'' | '"' | '`' | '[')).take(512).find_map(|word| {
         let word = word.trim_start_matches(['(', '<']).trim_start_matches("file://");
-        // One more character, so that a place at the very end is delimited too.
+        // With a trailing blank, so that a location at the very end is delimited too.
         let word = format!("{} ", head(word, 512));
         let (path, rest) = location(&word)?;
         let numbers = word.get(path.len()..word.len() - rest.len())?;
@@ -427,14 +431,14 @@ fn place(text: &str) -> Option<String> {
     })
 }
 
-/// `at line 42`.
+/// The `line 42` of `at line 42`.
 fn line_alone(lower: &str) -> Option<String> {
     let (_, rest) = lower.split_once("line ")?;
     let digits: String = rest.chars().take_while(char::is_ascii_digit).take(9).collect();
     (!digits.is_empty()).then(|| format!("line {digits}"))
 }
 
-/// Key of the frames inside a message, where it carries its trace itself.
+/// Key of the stack frames inside a message that carries its own trace; 0 without any.
 fn frames(text: &str, salt: u64) -> Key {
     let mut all = String::new();
     for line in text.lines().map(str::trim).filter(|line| line.starts_with("at ") || line.starts_with("File \"")) {
@@ -444,7 +448,7 @@ fn frames(text: &str, salt: u64) -> Key {
     if all.is_empty() { 0 } else { salted("stack", salt, all.as_bytes()) }
 }
 
-/// Head and tail of a long text.
+/// A text, or only the head and the tail of a long one.
 fn clipped(text: &str) -> String {
     match clip_to(text, CLIP) {
         (text, "") => text.into(),
@@ -530,7 +534,7 @@ mod tests {
             let failure = Failure { message: message.into(), stack_trace: trace.map(Into::into), ..Failure::default() };
             let signature = FailureFacts::of(&failure, 0).signature;
             let (head, digest) = signature.split_at(signature.len() - 8);
-            // What has an error class ran.
+            // Code that raised an error class was running.
             let expected = expected.replace("unknown:", "runtime:");
             assert_eq!(head, expected, "{message}");
             assert!(digest.bytes().all(|byte| byte.is_ascii_hexdigit()), "{signature}");

@@ -1,8 +1,8 @@
-//! Names of the fields of a JSON answer: what each tells of its value.
+//! What the names of a JSON answer's fields tell about their values.
 
 use super::words::{Sieve, listed, listed_name, name_words};
 
-/// Words that make a field volatile wherever they stand in its name.
+/// Words that make a field volatile wherever they occur in its name.
 const VOLATILE_WORDS: [&str; 12] = [
     "duration",
     "durations",
@@ -18,7 +18,7 @@ const VOLATILE_WORDS: [&str; 12] = [
     "uuid",
 ];
 
-/// Last words that do, after another: `created_at`, `tookMs`.
+/// Words that do as the last of several: `created_at`, `tookMs`.
 const VOLATILE_ENDS: [&str; 3] = ["at", "ms", "ns"];
 
 /// Whole names that do.
@@ -56,7 +56,7 @@ const VOLATILE_NAMES: [&str; 31] = [
     "workingdirectory",
 ];
 
-/// Whole names of what a tool calls its own doing, this time: drawn, even where it is short.
+/// Whole names for the request or run that produced the answer: their values are random even when short.
 const DOINGS: [&str; 14] = [
     "correlation",
     "op",
@@ -74,32 +74,34 @@ const DOINGS: [&str; 14] = [
     "txn",
 ];
 
-/// What a field's name tells of its value.
+/// What a field's name tells about its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Named {
+    /// Masked in any case.
     Volatile,
-    /// An id: it goes where it looks drawn, not counted, for a short or plain number is content.
+    /// An id: masked if it looks random rather than counted, for a short or plain number is content.
     Id,
-    /// An id of the answer itself: it goes where it looks drawn or is hexadecimal.
+    /// The answer's own id: masked if it looks random or is hexadecimal.
     Doing,
+    /// Part of the answer.
     Content,
 }
 
-/// What is known of a name.
+/// The features of a name.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Told {
     pub(super) named: Named,
-    /// There are digits in it.
+    /// It contains digits.
     pub(super) digits: bool,
-    /// Its part in a message's wrapper.
+    /// Its role in a message envelope.
     pub(super) part: Parts,
 }
 
 impl Told {
-    /// What no name tells.
+    /// The features of no name.
     pub(super) const NOTHING: Self = Self { named: Named::Content, digits: false, part: Parts(0) };
 
-    /// A name that tells nothing.
+    /// Whether the name tells nothing about its value.
     #[inline]
     pub(super) fn is_plain(self) -> bool {
         self.named == Named::Content && self.part == Parts(0)
@@ -147,7 +149,7 @@ pub(super) fn named(name: &str) -> Named {
     }
 }
 
-/// Names of a message's wrapper that are in an object, a bit each.
+/// The names of a message envelope's fields that an object has, one bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Parts(u8);
 
@@ -175,16 +177,16 @@ impl Parts {
         self.0 |= other.0;
     }
 
-    /// Whether these make an object a message's wrapper: its `id` numbers the message, and tells nothing of what it
-    /// carries.
+    /// Whether these make an object a message envelope: its `id` numbers the message and tells nothing about the
+    /// contents.
     pub(super) fn wrap(self) -> bool {
         let has = |parts: u8| self.0 & parts == parts;
-        // Without either nothing depends on it.
+        // Without `id` or `created` there is nothing to mask.
         (has(Self::ID) || has(Self::CREATED))
             && (has(Self::JSONRPC) || has(Self::OBJECT | Self::CREATED) || has(Self::ROLE | Self::CONTENT))
     }
 
-    /// Whether a name is one that goes from a wrapper.
+    /// Whether a field of this name is masked in an envelope.
     pub(super) fn numbers(name: &str) -> bool {
         Self::of(name).0 & (Self::ID | Self::CREATED) != 0
     }

@@ -1,17 +1,17 @@
-//! Figures in what a call came to: masked, added up, and such as tell how far something is.
+//! Numbers in results: masked, summed up, and recognised as marks of progress.
 
 use super::ends::clip;
 use super::mask::{Span, byte_before, end_of_digits, first_digit};
 use super::scan::{each_number, may_mark_progress};
 use alloc::string::String;
 
-/// Appends `text` to `out` with every number as `#`, and tells whether one of them marks progress. `numbers` tells
-/// where digits are; where there are none, nothing is appended.
+/// Appends `text` to `out` with every number as `#`, and returns whether one of them marks progress. `numbers` holds
+/// the spans that contain digits; if there are none, nothing is appended.
 pub(super) fn digits_masked(text: &str, numbers: &[Span], mut out: Option<&mut String>) -> bool {
     let bytes = text.as_bytes();
     match out.as_deref_mut() {
         Some(out) if !numbers.is_empty() => out.reserve(text.len()),
-        // Nothing to write, and nothing to find.
+        // Nothing to write and nothing to find.
         None if !may_mark_progress(bytes) => return false,
         _ => {}
     }
@@ -49,8 +49,8 @@ pub(super) fn digits_masked(text: &str, numbers: &[Span], mut out: Option<&mut S
     progress_mark
 }
 
-/// How far the first 4 KB of an answer tell that something is: a digest of the figures that mark progress; 0 where
-/// there are none.
+/// A digest of the numbers in an answer that mark progress; 0 if there are none. Of an answer above 8 KB only the first
+/// 4 KB are read.
 pub(crate) fn progress(answer: &str) -> u32 {
     let (bytes, _) = clip(answer);
     let (bytes, mut sum, mut at) = (bytes.as_bytes(), 0_u32, 0);
@@ -59,7 +59,7 @@ pub(crate) fn progress(answer: &str) -> u32 {
         let before = byte_before(bytes, start);
         let after = bytes.get(end..).unwrap_or_default();
         if is_progress_mark(before, after) {
-            // With what it is a part of.
+            // With some of what follows, such as the total.
             let mark = bytes.get(start..end).unwrap_or_default().iter().chain(after.iter().take(6));
             sum = mark.fold(sum.rotate_left(7), |sum, byte| (sum ^ u32::from(*byte)).wrapping_mul(0x0100_0193));
         }
@@ -68,7 +68,7 @@ pub(crate) fn progress(answer: &str) -> u32 {
     sum
 }
 
-/// What joins a number to a time, an id or a name.
+/// Bytes that join a number to a time, an id or a name.
 const JOINS: [bool; 256] = {
     let mut joins = [false; 256];
     let mut byte = 0;
@@ -86,12 +86,12 @@ fn joins(byte: u8) -> bool {
     JOINS.get(usize::from(byte)).copied().unwrap_or(false)
 }
 
-/// The figures in a text that stand by themselves; times, ids and names have none.
+/// The free-standing numbers of a text, of up to nine digits; those in times, ids and names do not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Figures {
-    /// The sum of what is whole in them.
+    /// The sum of their integer parts, saturating.
     pub(crate) sum: u32,
-    /// A digest of all, decimals among them.
+    /// A digest of all of them, decimals included.
     pub(crate) digest: u32,
 }
 
@@ -102,7 +102,7 @@ impl Figures {
             let (before, after) = (byte_before(bytes, start), bytes.get(end).copied().unwrap_or(b' '));
             let number = bytes.get(start..end).unwrap_or_default();
             if !joins(before) && !joins(after) && number.len() < 10 {
-                // Of a decimal what stands before the point.
+                // Digits behind a decimal point are not summed.
                 let whole = before != b'.';
                 let number = number.iter().fold(0_u32, |number, digit| number * 10 + u32::from(digit - b'0'));
                 figures.sum = figures.sum.saturating_add(if whole { number } else { 0 });
@@ -113,10 +113,10 @@ impl Figures {
     }
 }
 
-/// Whether a number between `before` and `after` tells how far something is: `42 %`, `3/10`, `3 of 10`, `3 out of 10`.
+/// Whether a number between `before` and `after` marks progress: `42 %`, `3/10`, `3 of 10`, `3 out of 10`.
 fn is_progress_mark(before: u8, after: &[u8]) -> bool {
     let joins = |byte: u8| joins(byte) || byte == b'.';
-    // Most numbers are told by what stands behind them.
+    // Most numbers are ruled out by the byte that follows.
     let next = match after {
         [b' ', next, ..] | [next, ..] => *next,
         [] => b' ',
@@ -126,7 +126,7 @@ fn is_progress_mark(before: u8, after: &[u8]) -> bool {
     }
     let after_blank = after.strip_prefix(b" ").unwrap_or(after);
     if after_blank.first() == Some(&b'%') {
-        // `5 % 3` and `10 %d` are no percentages.
+        // `5 % 3` and `10 %d` are not percentages.
         return !after_blank.get(1).is_some_and(u8::is_ascii_alphanumeric);
     }
     let part = after_blank.strip_prefix(b"out ").unwrap_or(after_blank);

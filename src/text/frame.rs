@@ -1,13 +1,13 @@
-//! What stays of a call when its figures and the names with figures in them go: `kubectl delete pod shop-6c9d-wq2` and
-//! the same of `shop-6c9d-x7k` are one frame.
+//! A call without its numbers and the names that contain digits: `kubectl delete pod shop-6c9d-wq2` and the same for
+//! `shop-6c9d-x7k` have one frame.
 
 use super::lines::trimmed;
 use super::words::Sum;
 
-/// Bytes of the arguments that are looked at.
+/// Bytes read of the arguments.
 const LONGEST: usize = 2048;
 
-/// What a byte is of a word, whatever its case; 0 for digits and for what is of none.
+/// The lower-case form of each byte that belongs to a word; 0 for digits and separators.
 const FOLDED: [u8; 256] = {
     let mut folded = [0; 256];
     let mut byte = 0;
@@ -22,32 +22,32 @@ const FOLDED: [u8; 256] = {
     }
     folded
 };
-/// What a digest and a word begin with.
+/// Initial value of a digest and of a word's hash.
 const SEED: u32 = Sum::EMPTY.0;
 
-/// Digest of the words in a text, in their order and whatever their case, without those that hold a digit.
+/// Digest of a text's words, in order and ignoring case, without those that contain a digit.
 pub(crate) fn frame(arguments: &str) -> u32 {
     let bytes = arguments.as_bytes();
     of_words::<false>(bytes.get(..LONGEST).unwrap_or(bytes)).0
 }
 
-/// The same of a call's arguments. Where these are one number, it is what the call is about.
+/// The frame of a call's arguments. If they are a single number, it is what the call is about and counts.
 pub(crate) fn call_frame(arguments: &str) -> u32 {
     let number = match arguments.as_bytes() {
-        // Hardly a call's arguments end with a number.
+        // Few calls have arguments that end with a number.
         [b'{', b'"', .., b'0'..=b'9', b'}'] => one_number(arguments),
         _ => None,
     };
     frame(arguments) ^ number.map_or(0, |number| number.wrapping_add(1).wrapping_mul(0x9e37_79b1))
 }
 
-/// The number that is all there is in an object.
+/// The value of an object with a single field, if it is a number.
 fn one_number(object: &str) -> Option<u32> {
     let (_, value) = object.strip_prefix("{\"")?.split_once("\":")?;
     value.strip_suffix('}')?.parse().ok()
 }
 
-/// The same of the first lines of an answer that are not blank, one by one.
+/// Digest of the first `lines` non-blank lines of an answer, made of the frame of each.
 pub(crate) fn heading(answer: &str, lines: usize) -> u32 {
     let mut rest = answer;
     let (mut sum, mut told) = (0_u32, 0);
@@ -56,7 +56,7 @@ pub(crate) fn heading(answer: &str, lines: usize) -> u32 {
         let (line, after) = rest.split_at_checked(end).unwrap_or((rest, ""));
         rest = after.get(1..).unwrap_or_default();
         if !line.is_ascii() {
-            // Blanks beyond ASCII are of no word.
+            // Non-ASCII white space would count as a word.
             own = frame(trimmed(line));
         }
         if own != SEED || !trimmed(line).is_empty() {
@@ -66,13 +66,13 @@ pub(crate) fn heading(answer: &str, lines: usize) -> u32 {
     sum
 }
 
-/// The digest, and where the text ends, or its first line.
+/// The digest, and the offset at which the text, or with `LINE` its first line, ends.
 #[inline]
 fn of_words<const LINE: bool>(bytes: &[u8]) -> (u32, usize) {
     let (eights, rest) = bytes.as_chunks::<8>();
     let mut words = Words { sum: SEED, word: SEED, numbered: false };
     for (at, eight) in eights.iter().enumerate() {
-        // Of a number that is known, a loop is taken apart.
+        // An inner loop of constant length is unrolled.
         for (place, byte) in eight.iter().enumerate() {
             if words.take(*byte) && LINE && *byte == b'\n' {
                 return (words.sum, at * 8 + place);
@@ -88,16 +88,16 @@ fn of_words<const LINE: bool>(bytes: &[u8]) -> (u32, usize) {
     (words.sum, bytes.len())
 }
 
-/// A digest that is being made.
+/// A digest in progress.
 struct Words {
     sum: u32,
-    /// The word at hand, which counts for none where a digit is in it.
+    /// Hash of the current word, which does not count if it contains a digit.
     word: u32,
     numbered: bool,
 }
 
 impl Words {
-    /// Takes a byte in, and tells whether it is of no word.
+    /// Takes a byte, and returns whether it is a separator.
     #[inline(always)]
     fn take(&mut self, byte: u8) -> bool {
         let folded = FOLDED.get(usize::from(byte)).copied().unwrap_or(0);
@@ -122,7 +122,7 @@ impl Words {
     }
 }
 
-/// A digest with one word more, if there is one.
+/// The digest with one more word, unless the word is empty.
 #[inline]
 const fn with_word(sum: u32, word: u32) -> u32 {
     if word == SEED { sum } else { (sum.rotate_left(5) ^ word).wrapping_mul(0x2c1b_3c6d) }
@@ -152,7 +152,7 @@ mod tests {
         assert_eq!(frame(r#"{"pose":[0.412,-0.188]}"#), frame(r#"{"pose":[0.4131,-0.1871]}"#));
     }
 
-    /// Word by word.
+    /// The same, word by word.
     fn slowly(text: &str) -> u32 {
         let of_word = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte) || byte >= 0x80;
         let words = text.as_bytes().split(|byte| !of_word(*byte)).filter(|word| !word.is_empty());

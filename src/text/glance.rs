@@ -1,10 +1,9 @@
-//! What a glance at a long output tells: enough to know that it equals no output seen before, however much of either
-//! changes by itself.
+//! A glance at a long output: enough to know that it equals no output seen before, however much of either is volatile.
 //!
-//! Masking an output is most of what a healthy event costs, and of a hundred outputs hardly one is ever equal to
-//! another. So a long one gets a *sketch* first: the first and the last few words that no masking touches. Outputs that
-//! are equal once masked, or once their digits are gone, have one sketch; where it is new, the output is equal to none,
-//! and need not be read (`unread.rs` says what is done where it is not).
+//! Masking an output is most of the cost of a healthy event, and hardly one output in a hundred equals another. So a
+//! long one gets a *sketch* first: of the first and the last few words that no masking touches. Outputs that are equal
+//! once masked, or once their digits are, have the same sketch; if a sketch is new, the output equals none before and
+//! need not be read (for the other case see `unread.rs`).
 
 use super::answer::Says;
 use super::digest::{Key, combine, mark, salted};
@@ -14,23 +13,25 @@ use super::scan::{BLOCK, Classes, block, block_before, each_string, word_classes
 use super::token::{CONTROL, DIGIT, LETTER, begins_unit, classes, is};
 use super::volatile_json::{is_json, skim};
 
-/// Bytes of either end of a text in which the words are looked for; what is no longer than both is read at once.
+/// Bytes of either end of a text in which words are looked for; a text no longer than both is read at once.
 const END: usize = 300;
 /// Bytes of JSON in which values are looked for.
 const START: usize = 600;
-/// Words and letters of either end, values and letters of JSON. Letters are counted up to twice as many at most
-/// ([`LETTERS_COUNTED`](super::mask::LETTERS_COUNTED)), so that they need not be counted in what has a sketch.
+/// Words needed from either end.
 const WORDS: usize = 6;
+/// Letters needed from either end, twice as many from JSON. Both ends together reach
+/// [`LETTERS_COUNTED`](super::mask::LETTERS_COUNTED), so letters need not be counted in an output with a sketch.
 const LETTERS: usize = 32;
+/// Values needed from JSON.
 const VALUES: usize = 4;
 
-/// Room for the words of both ends, with a blank behind each, and for names and values.
+/// Room in bytes for the words of both ends, or for names and values, each followed by a separator.
 const ROOM: usize = 2 * (START + 1);
 
-/// Bytes of hardly any word are more.
+/// Bytes copied at once: few words are longer.
 const BRIEF: usize = 16;
 
-/// The words that were found, one behind the other.
+/// The words found so far, one after the other.
 struct Words {
     bytes: [u8; ROOM],
     length: usize,
@@ -39,17 +40,17 @@ struct Words {
 }
 
 impl Words {
-    /// Takes the word of so many bytes that `rest` begins with.
+    /// Appends the first `length` bytes of `rest` as a word.
     #[inline]
     fn push(&mut self, rest: &[u8], length: usize, letters: usize) {
         let end = self.length + length;
         let room = self.bytes.get_mut(self.length..).unwrap_or_default();
         match (room.first_chunk_mut::<BRIEF>(), rest.first_chunk()) {
-            // Sixteen bytes at once, whatever it takes: what is too much makes room for the next one.
+            // Always sixteen bytes at once: the next word overwrites what is too much.
             (Some(room), Some(word)) if length <= BRIEF => *room = *word,
             _ => room.iter_mut().zip(rest.get(..length).unwrap_or_default()).for_each(|(to, from)| *to = *from),
         }
-        // Behind it is one that is not of any word.
+        // A separator that occurs in no word.
         if let Some(behind) = self.bytes.get_mut(end) {
             *behind = 0;
         }
@@ -58,21 +59,21 @@ impl Words {
         self.count += 1;
     }
 
-    /// Whether there are enough of so many ends.
+    /// Whether there are enough words and letters for `ends` ends.
     const fn are(&self, ends: usize) -> bool {
         self.count >= ends * WORDS && self.letters >= ends * LETTERS
     }
 }
 
-/// The sketch of an output that comes with what `head` is the key of, and what it says where it is JSON; nothing of a
-/// short one, where too few words at the ends stay as they are, or where what it says takes a closer look.
+/// The sketch of an output, and what it says if it is JSON; `head` is the key of what accompanies the output. `None` if
+/// it is short, has too few stable words at its ends, or needs a closer look to know what it says.
 pub(super) fn sketch(text: &str, head: Key, failed: bool, salt: u64) -> Option<(u32, Option<Says>)> {
     if text.len() <= 2 * END {
         return None;
     }
     let mut words = Words { bytes: [0; ROOM], length: 0, count: 0, letters: 0 };
     let said = if is_json(text) {
-        // The class of an error needs all of it.
+        // The class of an error needs the whole text.
         (!failed).then_some(())?;
         values(text, &mut words)?;
         // A list says nothing.
@@ -88,27 +89,28 @@ pub(super) fn sketch(text: &str, head: Key, failed: bool, salt: u64) -> Option<(
 /// A word between blanks.
 #[derive(Clone, Copy)]
 struct Word<'a> {
-    /// The text from where it begins, and its length.
+    /// The text from the beginning of the word.
     rest: &'a [u8],
+    /// Length of the word in bytes.
     length: usize,
-    /// Without a digit and without a control character.
+    /// Without digits and control characters.
     plain: bool,
     letters: usize,
 }
 
 impl Word<'_> {
-    /// Whether nothing of it is ever masked: without a digit nothing is but the unit behind a number (`0.3 seconds`),
-    /// and control characters. `before` is whether the word before it is plain.
+    /// Whether no part of it is ever masked: without a digit, only a control character or the unit behind a number
+    /// (`0.3 seconds`) is. `before` is whether the word before it is plain.
     fn stays(&self, before: bool) -> bool {
         self.plain && (before || !self.rest.first().is_some_and(|first| begins_unit(*first)))
     }
 }
 
-/// Shows the words of a text from its beginning or from its end, until `take` has what it needs; nothing where the text
-/// ends before that. A word with which the text ends is not shown: that cut it, perhaps.
+/// Shows the words of a text from its beginning or from its end until `take` returns true; `None` if the text ends
+/// before that. The last word before the text ends is not shown, as it may be cut.
 #[inline]
 fn each_word<'a, const BACKWARDS: bool>(text: &'a [u8], mut take: impl FnMut(Word<'a>) -> bool) -> Option<()> {
-    // What is in a block from a place on, counted from where it is entered.
+    // The bits of a block from a place on, in the direction of reading.
     let behind = |at: u32| if BACKWARDS { u64::MAX >> (at & 63) } else { u64::MAX << (at & 63) };
     let first = |bits: u64| if BACKWARDS { bits.leading_zeros() } else { bits.trailing_zeros() };
     let (mut seen, mut start, mut inside, mut plain, mut letters) = (0, 0, false, true, 0);
@@ -129,7 +131,7 @@ fn each_word<'a, const BACKWARDS: bool>(text: &'a [u8], mut take: impl FnMut(Wor
             let end = first(ends);
             let own = if ends == 0 { behind(at) } else { behind(at) ^ behind(end) };
             plain &= unsteady & own == 0;
-            // Most words are letters and nothing else.
+            // Most words consist of letters only.
             letters += if !all & own == 0 { end - at } else { (all & own).count_ones() };
             if ends == 0 {
                 break;
@@ -145,7 +147,7 @@ fn each_word<'a, const BACKWARDS: bool>(text: &'a [u8], mut take: impl FnMut(Wor
     }
 }
 
-/// Takes words from both ends; nothing where there are too few.
+/// Takes words from both ends; `None` if there are too few.
 fn ends(text: &[u8], words: &mut Words) -> Option<()> {
     let mut before = true;
     each_word::<false>(text.get(..END)?, |word| {
@@ -167,13 +169,14 @@ fn ends(text: &[u8], words: &mut Words) -> Option<()> {
     })
 }
 
-/// Takes texts of JSON that are no part of what goes by its name, with those names. Merged into its caller it makes
-/// every other text dearer.
+/// Takes stable string values of JSON, with their field names. Not inlined: inside its caller it slows down every other
+/// text.
 #[inline(never)]
 fn values(text: &str, words: &mut Words) -> Option<()> {
     let text = head(text, START);
     let bytes = text.as_bytes();
-    // Where the name stands that a value may follow, and what is known of the latest one, with its letters.
+    // The name that the next value belongs to; the latest name used, its kind and its number of letters; the values
+    // taken.
     let (mut name, mut known, mut count) = ((0, 0), ("", Named::Content, 0), 0);
     let enough = each_string(bytes, |start, end, escapes| {
         let behind = bytes.get(end + 1..).unwrap_or_default();
@@ -182,7 +185,7 @@ fn values(text: &str, words: &mut Words) -> Option<()> {
             return false;
         }
         let (own, value) = (core::mem::take(&mut name), bytes.get(start..end).unwrap_or_default());
-        // Most that hold digits end with one.
+        // Most values with digits end with one.
         if escapes || value.last().is_none_or(u8::is_ascii_digit) {
             return false;
         }
@@ -225,7 +228,7 @@ mod tests {
         };
         let read = facts(false, &mut scratch);
         if glance.sketch.is_some() {
-            // What is told of an output that is left is true.
+            // Whatever is claimed about an output left unread is true.
             let left = facts(true, &mut scratch);
             let told = |facts: &OutcomeFacts| {
                 (facts.exact, facts.class, facts.refusal, facts.failed, facts.negative, facts.wordless, facts.letters)
@@ -235,7 +238,7 @@ mod tests {
         (glance.sketch, read)
     }
 
-    /// Parts of a text: words, and things that change by themselves or in their digits, each in two forms.
+    /// Parts of a text in two forms each: words, and things that are volatile or differ in digits.
     fn part() -> impl Strategy<Value = (String, String)> {
         let same = |text: String| (text.clone(), text);
         prop_oneof![
@@ -277,7 +280,7 @@ mod tests {
         assert_eq!(read(&list, true).0, None);
     }
 
-    /// The words of a text that blanks end, byte by byte: each with whether it is plain, and its letters.
+    /// The words of a text that blanks delimit, byte by byte: each with whether it is plain, and its number of letters.
     fn slowly(text: &[u8]) -> Vec<(Vec<u8>, bool, usize)> {
         let ended = text.iter().rposition(|byte| is(*byte, BLANK)).unwrap_or(0);
         let words = text[..ended].split(|byte| is(*byte, BLANK)).filter(|word| !word.is_empty());

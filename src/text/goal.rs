@@ -1,9 +1,9 @@
-//! What a request is about, apart from how it is put: names, numbers, paths and the longer words, weighed.
+//! What a request is about, whatever its wording: names, numbers, paths and the longer words, weighted.
 //!
-//! Wordings differ, their object does not: of a text only a set of weighed word stems is kept. What names something
-//! (a figure, an address, a proper name) weighs most, a short word least, the smallest words nothing. Two requests
-//! share a goal when most of that weight is shared; whether *another* object stands in the same frame, a template was
-//! filled anew or a list got shorter is told apart from that.
+//! Wordings differ, their object does not, so only a set of weighted word stems is kept of a text. What names something
+//! (a number, an address, a proper name) weighs most, a short word least, the shortest nothing. Two requests share a
+//! goal if most of that weight is shared; whether *another* object fills the same frame, a template was refilled or a
+//! list got shorter is determined separately.
 
 use super::ends::head;
 use super::words::{begins_address, dense, find, has_figure, hashed, hashed_word, same};
@@ -12,55 +12,59 @@ use crate::codec::codec;
 use crate::tuned;
 use alloc::{format, string::String, vec::Vec};
 
-/// Different words kept of a text.
+/// Distinct words kept per text, at most.
 pub(crate) const MOST: usize = 64;
-/// Bytes of a text that are looked at.
+/// Bytes read of a text.
 const LONGEST: usize = 1600;
-/// Letters of a stem: endings differ with the sentence.
+/// Characters of a stem: endings vary with the sentence.
 const STEM: usize = 6;
-/// What names something weighs this much.
+/// Weight of a word that names something.
 const OBJECT: u32 = 3;
-/// The bits of a word that hold its weight.
+/// The bits of a kept word that hold its weight.
 const WEIGHT: u32 = 3;
-/// Of the words inside sentences, the share from which capitals name nothing: some languages and all titles write many.
+/// Percentage of capitalised words inside sentences above which capitals name nothing: some languages and all titles
+/// have many.
 const CAPITALS: usize = 40;
 
-/// A request's object, as far as it can be compared.
+/// The object of a request, in comparable form.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Goal {
     /// Hashes of the stems, each once, in the order of the text; the lowest two bits are the weight.
     words: Vec<u32>,
+    /// The sum of the weights.
     weight: u32,
 }
 codec!(struct Goal { words, weight });
 
-/// How two requests relate.
+/// How a request relates to an earlier one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Kinship {
-    /// Shared weight in per cent of both together, and of the lighter one.
+    /// Shared weight in per cent of that of both together.
     pub(crate) alike: u32,
+    /// Shared weight in per cent of that of the lighter one.
     pub(crate) within: u32,
-    /// The later one names something new; it leaves out something that the earlier one names.
+    /// The later one names something that the earlier one does not.
     pub(crate) plus: bool,
+    /// The earlier one names something that the later one does not.
     pub(crate) minus: bool,
-    /// Both differ in one place only and have something of their own there.
+    /// They differ in one place only, where each has something of its own.
     pub(crate) refilled: bool,
-    /// One of them is the other with one part more: a list that gets shorter, a search that narrows.
+    /// One is the other with one more part: a list that gets shorter, a search that narrows.
     pub(crate) cut: bool,
 }
 
-/// A word of a text as it is read.
+/// A word of a text.
 struct Word<'a> {
     text: &'a str,
     address: bool,
-    /// Nothing but blanks and commas stands between it and the word before.
+    /// It continues a sentence: no punctuation that ends or opens one stands before it.
     inside: bool,
-    /// It is a tag, `<query>`, or the name of what stands behind it on its line, `query: …`.
+    /// It is a tag, `<query>`, or a label at the beginning of a later line, `query: …`.
     form: bool,
 }
 
-/// The words of a text: addresses whole, words with their inner points, dashes and slashes, single characters of
-/// scripts that put no blanks between words.
+/// The words of a text: addresses as a whole, words with their inner dots, dashes and slashes, single characters of
+/// scripts without blanks between words.
 struct Words<'a> {
     rest: &'a str,
     first: bool,
@@ -73,7 +77,7 @@ fn words(text: &str) -> Words<'_> {
 impl<'a> Iterator for Words<'a> {
     type Item = Word<'a>;
 
-    /// Asked for in many places.
+    /// Called in many places.
     #[inline(never)]
     fn next(&mut self) -> Option<Word<'a>> {
         let start = find(self.rest, char::is_alphanumeric)?;
@@ -97,7 +101,7 @@ impl<'a> Iterator for Words<'a> {
     }
 }
 
-/// Bytes of the word that a text begins with.
+/// Length in bytes of the word that a text begins with.
 fn length(text: &str) -> usize {
     let plain = text.bytes().take_while(u8::is_ascii_alphanumeric).count();
     let joins = |byte: &u8| matches!(byte, b'\'' | b'.' | b'-' | b'/' | b'@' | b'_');
@@ -122,36 +126,37 @@ fn length(text: &str) -> usize {
     end
 }
 
-/// A hash whose lowest two bits are free.
+/// The hash of a text, as it is kept.
 fn hash(text: &str) -> u32 {
     kept(hashed(text.chars()))
 }
 
-/// The same of a word, whatever its case.
+/// The hash of a word's first `most` characters, ignoring case.
 fn hash_of(word: &str, most: usize) -> u32 {
     kept(hashed_word(word, most))
 }
 
-/// Three bytes in a snapshot, and chance enough: a goal has at most 64 of them.
+/// Reduces a hash to 19 bits above the two of the weight: three bytes in a snapshot, and enough for at most 64 words
+/// per goal.
 const fn kept(hash: u32) -> u32 {
     hash & 0x1f_ffff & !WEIGHT
 }
 
-/// A value beside the text, as one object: the same text for eight recipients is a list. That both are asked of one
-/// database, and for so many rows at most, does not make them alike; that one is asked does.
+/// A value beside the text, as one object: the same text for eight recipients is a list. A shared database or row limit
+/// does not make two requests alike and so weighs nothing; a shared recipient or agent does.
 pub(crate) fn beside(name: &str, value: &str) -> u32 {
     hash(&format!("{name}={value}")) | if matches!(name, "agent" | "to") { OBJECT } else { 0 }
 }
 
-/// What a text names whatever its language: files without their folders, identifiers, words with a figure in them. No
-/// bare numbers, which count something.
+/// Up to `most` things that a text names, independent of language: files without their folders, identifiers, words with
+/// a digit. Bare numbers do not count: they are amounts.
 pub(crate) fn named_things(text: &str, most: usize) -> Vec<u32> {
     let text = clipped(text);
     let mut found: Vec<u32> = Vec::new();
     let mut words = words(text);
     let mut before = "";
     while let Some(word) = words.next() {
-        // A field of JSON, and where it was looked for.
+        // Skips the fields of JSON, and the place that was searched.
         let place = same(core::mem::replace(&mut before, word.text), "in");
         if place || words.rest.starts_with("\":") {
             continue;
@@ -171,38 +176,38 @@ pub(crate) fn named_things(text: &str, most: usize) -> Vec<u32> {
     found
 }
 
-/// The stems of a text's words as a goal keeps them, but for those with a figure in them.
+/// The stems of a text's words, hashed as in a goal, without words with a digit and ASCII words of up to three letters.
 pub(crate) fn plain_words(text: &str) -> impl Iterator<Item = u32> {
     let plain = words(clipped(text)).map(|word| word.text).filter(|word| !has_figure(word));
     let long = plain.filter(|word| word.chars().nth(3).is_some() || !word.is_ascii());
     long.map(|word| hash_of(word, STEM))
 }
 
-/// The words of a text with a figure in them, as a goal keeps them, and the characters of each.
+/// The words of a text with a digit, hashed as in a goal, and the number of characters of each.
 pub(crate) fn figures(text: &str) -> impl Iterator<Item = (u32, usize)> {
     let marked = words(clipped(text)).map(|word| word.text).filter(|word| has_figure(word));
     marked.map(|word| (hash_of(word, usize::MAX), word.chars().count()))
 }
 
-/// Bytes of what stands in quotation marks and names something.
+/// Length limit in bytes of a quotation that names something.
 const QUOTED: usize = 48;
 
-/// What a text has in double quotation marks, each as one thing.
+/// The short texts in double quotation marks, each as one thing.
 pub(crate) fn quoted(text: &str) -> impl Iterator<Item = u32> {
     let inside = clipped(text).split(['"', '“', '”']).skip(1).step_by(2);
     let short = inside.filter(|thing| thing.len() <= QUOTED && thing.contains(char::is_alphanumeric));
     short.map(|thing| hash(&format!("\"{}", thing.to_lowercase())))
 }
 
-/// What is looked at of a text.
+/// The part of a text that is read.
 fn clipped(text: &str) -> &str {
     head(text, LONGEST)
 }
 
-/// The words of a text that a goal keeps, for a person, each with its hash.
+/// The words of a text that a goal keeps, as text for explanations, each with its hash.
 pub(crate) fn goal_words(text: &str) -> Vec<(u32, String)> {
     let text = clipped(text);
-    // Behind another word, where a capital says something.
+    // Behind another word, so that its capital counts.
     let kept = words(text).filter_map(|word| {
         let goal = Goal::of(&format!("x {}", word.text), core::iter::empty());
         goal.words.first().map(|hash| (*hash, word.text.into()))
@@ -211,7 +216,7 @@ pub(crate) fn goal_words(text: &str) -> Vec<(u32, String)> {
 }
 
 impl Goal {
-    /// The object of a text, with what stands beside it.
+    /// The goal of a text and of the values `beside` it.
     pub(crate) fn of(text: &str, beside: impl Iterator<Item = u32>) -> Self {
         let text = clipped(text);
         let mut found: Vec<(u32, bool)> = Vec::new();
@@ -265,7 +270,7 @@ impl Goal {
         Self { words, weight }
     }
 
-    /// Whether this says more than an earlier one by a sixth, and something at all.
+    /// Whether this weighs at least a sixth more than an earlier one.
     pub(crate) const fn grows(&self, before: &Self) -> bool {
         self.weight.saturating_mul(6) >= before.weight.saturating_mul(7)
     }
@@ -274,18 +279,18 @@ impl Goal {
         self.weight
     }
 
-    /// The words and what each weighs.
+    /// The words and their weights.
     pub(crate) fn parts(&self) -> impl Iterator<Item = (u32, u32)> {
         self.words.iter().map(|word| (word & !WEIGHT, word & WEIGHT))
     }
 
-    /// The same for the same words.
+    /// A key of the words and their weights, in order.
     pub(crate) fn key(&self) -> Key {
         let words: Vec<Key> = self.words.iter().map(|word| Key::from(*word)).collect();
         combine("goal", &words)
     }
 
-    /// Whether a word of that weight names something.
+    /// Whether a word of this weight names something.
     pub(crate) const fn names(weight: u32) -> bool {
         weight == OBJECT
     }
@@ -294,7 +299,7 @@ impl Goal {
         self.words.len() <= MOST
     }
 
-    /// The kept words that are, or are not, in the other as well, with what each weighs.
+    /// The words that are (`there`) or are not in the other goal, with their weights.
     pub(crate) fn parts_in(&self, other: &Self, there: bool) -> Vec<(u32, u32)> {
         self.parts().filter(|(word, _)| other.find(*word).is_some() == there).collect()
     }
@@ -308,9 +313,9 @@ impl Goal {
         self.words.iter().any(|word| matches!(word & WEIGHT, 0 | OBJECT) && other.find(*word).is_none())
     }
 
-    /// The weight that both share, and the words.
+    /// The weight and the number of the words that both share.
     fn overlap(&self, before: &Self) -> (u32, usize) {
-        // Most words are in one of the two only, which a bit for each tells of nearly all.
+        // Most words occur in only one of the two; a 64-bit filter rejects nearly all of them.
         let bit = |word: u32| 1_u64 << (word >> 2 & 63);
         let own = self.words.iter().fold(0, |bits, word| bits | bit(*word));
         let known = before.words.iter().filter(|word| own & bit(**word) != 0);
@@ -324,7 +329,7 @@ impl Goal {
         self.told_apart(before, words, self.likeness(before, overlap))
     }
 
-    /// The same, where most of what both are about is the same.
+    /// [`Goal::kinship`], if both share most of their weight.
     pub(crate) fn shared(&self, before: &Self) -> Option<Kinship> {
         let (overlap, words) = self.overlap(before);
         let likeness = self.likeness(before, overlap);
@@ -337,7 +342,7 @@ impl Goal {
         Kinship { alike, within: percent(self.weight.min(before.weight)), ..Kinship::default() }
     }
 
-    /// What is another in one of the two, of which so many words are in both.
+    /// Completes `likeness` with the differences; `words` is the number of shared words.
     fn told_apart(&self, before: &Self, words: usize, likeness: Kinship) -> Kinship {
         Kinship {
             plus: self.names_more(before),
@@ -348,7 +353,7 @@ impl Goal {
         }
     }
 
-    /// How many words both begin with, and how many of the others both end with.
+    /// The lengths of the common head and, of the remaining words, of the common tail.
     fn around(&self, before: &Self) -> (usize, usize) {
         let same = |(left, right): &(&u32, &u32)| **left & !WEIGHT == **right & !WEIGHT;
         let shorter = self.words.len().min(before.words.len());
@@ -357,8 +362,8 @@ impl Goal {
         (head, tails.take(shorter.saturating_sub(head)).take_while(same).count())
     }
 
-    /// Whether one part was taken out of the earlier one, whatever the words of the part are: the names in a long list
-    /// are too many to count as names. A word that carries little is a courtesy.
+    /// Whether this is the earlier one without one part, whatever its words: the names in a long list are too many to
+    /// count as names. A part of little weight is a courtesy.
     fn shortens(&self, before: &Self, shared: usize) -> bool {
         if self.words.len() != shared || before.words.len() <= shared {
             return false;
@@ -368,7 +373,7 @@ impl Goal {
         head + tail >= shared && part.map(|word| word & WEIGHT).sum::<u32>() >= OBJECT
     }
 
-    /// Whether both are one template, filled with something else.
+    /// Whether both fill the same template differently.
     fn refills(&self, before: &Self, shared: usize) -> bool {
         if self.words.len() == shared || before.words.len() == shared {
             return false;
@@ -377,7 +382,7 @@ impl Goal {
         head + tail >= shared
     }
 
-    /// Whether most of what both are about is the same.
+    /// Whether both share most of their weight.
     pub(crate) fn shares(kinship: &Kinship) -> bool {
         kinship.alike >= tuned::GOAL_ALIKE.get()
             || kinship.within >= tuned::GOAL_WITHIN.get() && kinship.alike >= tuned::GOAL_WITHIN_ALIKE.get()
@@ -445,7 +450,7 @@ mod tests {
         assert!(kinship.plus && kinship.minus && kinship.refilled, "{kinship:?}");
         let kinship = kin("rain in may 2022 at the harbour", "rain at the harbour in may 2021");
         assert!(kinship.plus && kinship.minus, "{kinship:?}");
-        // Where every noun has a capital, capitals name nothing, and the template still tells.
+        // Where every noun is capitalised, capitals name nothing, but the template still tells them apart.
         let kinship = kin(
             "Bitte suche auf der Seite des Stadtarchivs Wangen das Baujahr des Rathauses heraus.",
             "Bitte suche auf der Seite des Stadtarchivs Lindau das Baujahr des Rathauses heraus.",

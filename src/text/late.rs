@@ -1,18 +1,17 @@
-//! What a call said in its arguments, kept as text until somebody asks what is in it.
+//! The arguments of a call, kept as text until a feature of them is needed.
 //!
-//! Hardly a result needs the words of its call: an error does, and a short answer to a question. So a waiting call
-//! keeps the text itself, in memory alone and shared by whoever may ask, and a snapshot holds what would have been read
-//! of it.
+//! Few results need the words of their call: errors do, and short answers to a question. So a pending call keeps the
+//! text itself, in memory only and shared by all features, and a snapshot holds what would have been read from it.
 
 use super::digest::{Key, combine, salted};
 use super::mask::{HIGH, ONES};
 use crate::codec::{Codec, Reader};
 use alloc::{borrow::Cow, string::String, sync::Arc, vec::Vec};
 
-/// Longer arguments are read at once: what waits is bounded.
+/// Length in bytes above which arguments are read at once, which bounds what a pending call keeps.
 const LONGEST: usize = 4096;
 
-/// The arguments of a call, as they are compared.
+/// The arguments of a call, in the form in which they are compared.
 #[derive(Clone, Debug)]
 pub(crate) struct Said {
     text: Arc<str>,
@@ -21,12 +20,13 @@ pub(crate) struct Said {
 }
 
 impl Said {
-    /// The text as a whole.
+    /// The whole text.
     pub(super) fn text(&self) -> &str {
         &self.text
     }
 
-    /// Shows `take` every string in it that at most `depth` lists and objects surround, keys left out, in order.
+    /// Calls `take` with every string nested in at most `depth` lists and objects, in order and without keys; text that
+    /// is not JSON is one string.
     pub(super) fn strings(&self, depth: usize, mut take: impl FnMut(&str)) {
         if !self.json {
             return take(&self.text);
@@ -54,7 +54,7 @@ impl Said {
     }
 }
 
-/// The string that a text begins with, whose opening mark is gone, and what stands behind its closing one.
+/// The string whose opening quotation mark precedes `text`, and what follows its closing one.
 fn quoted(text: &str) -> (Cow<'_, str>, &str) {
     let mut own: Option<String> = None;
     let mut rest = text;
@@ -71,7 +71,7 @@ fn quoted(text: &str) -> (Cow<'_, str>, &str) {
             };
             return (text, tail.as_str());
         }
-        // What is escaped takes no less where it stands.
+        // The unescaped string is no longer than the escaped one.
         let own = own.get_or_insert_with(|| String::with_capacity(rest.len().min(LONGEST)));
         own.push_str(plain);
         match tail.next() {
@@ -88,9 +88,9 @@ fn quoted(text: &str) -> (Cow<'_, str>, &str) {
     (Cow::Borrowed(rest), "")
 }
 
-/// Where the first of two bytes is; eight at a time.
+/// The index of the first of two bytes, eight at a time.
 pub(super) fn first_of(bytes: &[u8], [one, other]: [u8; 2]) -> Option<usize> {
-    // The high bit of every byte that is zero, and perhaps of some above the first.
+    // The high bit of every zero byte, and possibly of bytes above the first one.
     let zeros = |word: u64| word.wrapping_sub(ONES) & !word & HIGH;
     let (chunks, rest) = bytes.as_chunks();
     for (index, chunk) in chunks.iter().enumerate() {
@@ -104,16 +104,17 @@ pub(super) fn first_of(bytes: &[u8], [one, other]: [u8; 2]) -> Option<usize> {
     Some(8 * chunks.len() + at)
 }
 
-/// What may be read of a call's arguments.
+/// A feature of a call's arguments.
 pub(crate) trait Reads: Clone + Default {
     fn read(said: &Said) -> Self;
 }
 
-/// Something that is read of a call's arguments when it is asked for.
+/// A feature of a call's arguments that is computed when first needed.
 #[derive(Clone, Debug)]
 pub(crate) enum Late<T> {
     Unread(Said),
-    /// And how long the text was that it was read of, if it was kept for a while: a restored value counts for as much.
+    /// The feature, and the length of the text it was read from, 0 if that was never kept: a restored value counts for
+    /// as much memory.
     Read(T, u16),
 }
 
@@ -124,14 +125,14 @@ impl<T: Default> Default for Late<T> {
 }
 
 impl<T> Late<T> {
-    /// What was read at once.
+    /// A feature that was computed at once.
     pub(crate) fn read(read: T) -> Self {
         Self::Read(read, 0)
     }
 }
 
 impl<T: Reads> Late<T> {
-    /// What is in a call's arguments: canonical JSON, or what the model wrote.
+    /// A feature of a call's arguments; `json` is whether they are canonical JSON rather than what the model wrote.
     pub(crate) fn of(text: &str, json: bool) -> Self {
         if text.is_empty() {
             return Self::default();
@@ -140,7 +141,7 @@ impl<T: Reads> Late<T> {
         if text.len() > LONGEST { Self::read(T::read(&said)) } else { Self::Unread(said) }
     }
 
-    /// Something else in the same arguments; nothing where they were too long to be kept.
+    /// Another feature of the same arguments; `None` if their text is not kept.
     pub(crate) fn beside<U>(&self) -> Option<Late<U>> {
         match self {
             Self::Unread(said) => Some(Late::Unread(said.clone())),
@@ -155,7 +156,7 @@ impl<T: Reads> Late<T> {
         }
     }
 
-    /// The key of the text under a salt, where the text was kept.
+    /// The key of the text under a salt, if it is kept.
     pub(super) fn text_key(&self, salt: u64) -> Option<Key> {
         match self {
             Self::Unread(said) => {
@@ -165,7 +166,7 @@ impl<T: Reads> Late<T> {
         }
     }
 
-    /// Whether a restored value holds what `fits` asks.
+    /// Whether a restored value passes `fits` and its length is within bounds.
     pub(crate) fn fits(&self, fits: impl Fn(&T) -> bool) -> bool {
         match self {
             Self::Unread(_) => true,
@@ -175,7 +176,7 @@ impl<T: Reads> Late<T> {
 }
 
 impl<T> Late<T> {
-    /// Bytes of the arguments; 0 where they were too long to be kept.
+    /// Length of the arguments in bytes; 0 if they were too long to be kept.
     pub(crate) fn length(&self) -> u16 {
         match self {
             Self::Unread(said) => u16::try_from(said.text.len()).unwrap_or(u16::MAX),
@@ -184,7 +185,7 @@ impl<T> Late<T> {
     }
 }
 
-/// What it may take: the text, and what is read of it.
+/// `heap` is an upper bound for the text and what may be read from it.
 impl<T: Reads + Codec> Codec for Late<T> {
     const SIZE: usize = 24 + T::SIZE;
 
@@ -222,7 +223,7 @@ mod tests {
         text
     }
 
-    /// The strings of a value, as a walk through the tree finds them.
+    /// The strings of a value, found by walking the tree.
     fn walked(value: &Value, depth: usize, found: &mut Vec<String>) {
         match value {
             Value::String(text) => found.push(text.clone()),

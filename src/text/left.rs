@@ -1,6 +1,6 @@
-//! How many of something an answer tells that are left: problems, failures, errors.
+//! How many problems, failures or errors an answer says are left.
 //!
-//! Who has fewer of them each time gets on, however alike the answers are.
+//! A falling count is progress, however similar the answers are.
 
 use super::ends::{head, tail};
 use super::frame::frame;
@@ -8,10 +8,11 @@ use super::mask::{byte_before, end_of_digits, first_digit};
 use super::words::listed;
 use crate::codec::codec;
 
-/// Bytes at the end of an answer in which it tells so.
+/// Bytes at the end of a text, or at the beginning of JSON, in which a count is looked for.
 const END: usize = 400;
 
-/// How many of something are left, and of what: `12 errors`, `Found 3 problems in 2 files`; 0 of nothing.
+/// A count of what is left, and the frame of what is counted: `12 errors`, `Found 3 problems in 2 files`; both 0 for
+/// none.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Left {
     count: u32,
@@ -20,7 +21,7 @@ pub(crate) struct Left {
 codec!(struct Left { count, of });
 
 impl Left {
-    /// As the last line tells that counts anything, or a field of JSON.
+    /// The count in the last line that has one, or in a field of JSON.
     pub(crate) fn of(answer: &str) -> Self {
         if let Some(told) = fielded(answer, &NAMES) {
             return told;
@@ -30,7 +31,7 @@ impl Left {
         end.lines().rev().find_map(told).unwrap_or_default()
     }
 
-    /// How many a search found, as its first line tells or a field of JSON.
+    /// The number of matches a search reports in its first line or in a field of JSON.
     pub(crate) fn found(answer: &str) -> Self {
         fielded(answer, &FOUND).unwrap_or_else(|| Self::of(answer.lines().next().unwrap_or_default()))
     }
@@ -39,12 +40,12 @@ impl Left {
         self.count
     }
 
-    /// Whether there are fewer of the same than another answer told.
+    /// Whether fewer of the same thing are left than in an earlier answer.
     pub(crate) const fn is_less(&self, before: &Self) -> bool {
         self.of != 0 && self.of == before.of && self.count < before.count
     }
 
-    /// The fewest that were left.
+    /// This count, or an earlier one of the same thing if that was lower.
     pub(crate) fn fewest(&self, before: &Self) -> Self {
         Self { count: if self.of == before.of { self.count.min(before.count) } else { self.count }, ..*self }
     }
@@ -70,10 +71,10 @@ const NAMES: [&str; 16] = [
     "warnings",
 ];
 
-/// The same of what was found.
+/// Names of fields that count what was found.
 const FOUND: [&str; 7] = ["count", "hits", "matches", "numfound", "total", "totalcount", "totalhits"];
 
-/// What the first field of JSON counts that has one of these names: `"rejected": 412`.
+/// The value of the first JSON field with one of these names: `"rejected": 412`.
 fn fielded(json: &str, names: &[&str]) -> Option<Left> {
     let mut rest = Some(head(json, END)).filter(|json| json.trim_start().starts_with('{'))?;
     loop {
@@ -91,20 +92,20 @@ fn fielded(json: &str, names: &[&str]) -> Option<Left> {
     }
 }
 
-/// How words begin that tell a length of time, or what went well.
+/// Beginnings of words that are not problems: units of time and successes.
 const OTHERS: [&[u8]; 6] = [b"hou", b"mil", b"min", b"pas", b"sec", b"suc"];
-/// Letters of a word that is counted.
+/// Letters that a counted word has at least.
 const LETTERS: usize = 3;
 
-/// Numbers up to which they are kept as they are.
+/// Numbers up to this are kept exactly.
 const EXACT: u64 = 1 << 24;
 
-/// A number in four bytes: of larger ones 256 are one, so that bytes that are left of a disk still fall.
+/// A number in four bytes: above [`EXACT`] in steps of 256, so that a falling number of free bytes still falls.
 fn small(number: u64) -> u32 {
     u32::try_from(number.min(EXACT) + number.saturating_sub(EXACT) / 256).unwrap_or(u32::MAX)
 }
 
-/// The first whole number of a line that counts what a word behind it names.
+/// The first whole number of a line that is followed by the word for what it counts.
 fn counted(line: &str) -> Option<u32> {
     let (bytes, mut at) = (line.as_bytes(), 0);
     while let Some(start) = bytes.get(at..).and_then(first_digit).map(|digit| at + digit) {
@@ -154,7 +155,7 @@ mod tests {
         }
         let found = |now: &str, before: &str| Left::found(now).is_less(&Left::found(before));
         assert!(found(r#"{"total": 118, "hits": []}"#, r#"{"total": 301, "hits": []}"#) && found("3 hits", "9 hits"));
-        // Of something else, of nothing, a time.
+        // Other things, no count, a duration.
         assert!(!less("2 warnings left", "9 errors left"));
         assert!(!less(r#"{"errors":2}"#, r#"{"warnings":9}"#) && !less(r#"{"rows":2}"#, r#"{"rows":9}"#));
         assert!(!less("all is well", "9 errors"));

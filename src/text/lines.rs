@@ -1,10 +1,10 @@
-//! Lines of a text and what stands in them, as the library tells them, in a third of the instructions: hardly a line is
-//! longer than two blocks, and hardly one begins or ends with anything but a letter or a mark.
+//! [`str::trim`] and [`str::lines`] in a third of the instructions: few lines are longer than two blocks, and few begin
+//! or end with anything but a letter or a mark.
 
 use super::scan::{line_end, line_start};
 
-/// What [`str::trim`] leaves: most texts are so already, but for a line's end or a blank. Where size counts, once in
-/// the program.
+/// [`str::trim`], fast for the usual case: nothing to trim but one trailing newline or blank. Not inlined on Wasm,
+/// where code size matters.
 #[cfg_attr(target_family = "wasm", inline(never))]
 #[cfg_attr(not(target_family = "wasm"), inline)]
 pub(crate) fn trimmed(text: &str) -> &str {
@@ -16,14 +16,14 @@ pub(crate) fn trimmed(text: &str) -> &str {
     }
 }
 
-/// The first line of a text, and what is behind its end, if there is one.
+/// The first line of a text, and the rest behind its line feed, if there is one.
 #[inline]
 pub(crate) fn first_line(text: &str) -> (&str, Option<&str>) {
     let end = line_end(text.as_bytes());
     text.split_at_checked(end).map_or((text, None), |(line, rest)| (line, rest.get(1..)))
 }
 
-/// What [`str::lines`] tells but for a carriage return in front of a line's end, which stays.
+/// [`str::lines`], except that a carriage return before the line feed is kept.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lines<'a>(pub(crate) &'a str);
 

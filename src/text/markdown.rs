@@ -1,11 +1,11 @@
-//! Text that is not ours in Markdown: shown, never live.
+//! Untrusted text in Markdown: shown, never interpreted.
 //!
-//! A report is opened in an issue, a chat or a pull request. A tool's name or an output may hold links, pictures that
-//! tell somebody that it was read, mentions, or an end of what it stands in.
+//! A report is opened in an issue, a chat or a pull request. A tool's name or output may contain links, tracking
+//! images, mentions, or markup that closes the enclosing element.
 
 use alloc::string::String;
 
-/// A text as code, whatever back-ticks it holds. Line ends become blanks: code of one line cannot end early.
+/// A text as inline code, whatever back-ticks it contains. Line ends become blanks, so that the code cannot end early.
 pub(crate) fn code(text: &str) -> String {
     let (mut longest, mut run) = (0, 0);
     for char in text.chars() {
@@ -23,8 +23,8 @@ pub(crate) fn code(text: &str) -> String {
     out
 }
 
-/// A text in running Markdown: it reads as it is, and nothing in it is a heading, a list, a link, a picture, a mention,
-/// HTML or emphasis.
+/// A text for running Markdown: it reads as it is, and nothing in it becomes a heading, a list, a link, an image, a
+/// mention, HTML or emphasis.
 pub(crate) fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     let mut before: Option<char> = None;
@@ -34,9 +34,9 @@ pub(crate) fn plain(text: &str) -> String {
         let in_word = |near: Option<char>| near.is_some_and(char::is_alphanumeric);
         let acts = match char {
             '\\' | '`' | '*' | '[' | ']' | '<' | '>' | '|' | '~' | '$' => true,
-            // Within a word it stands for itself.
+            // Within a word it is literal.
             '_' => !(in_word(before) && in_word(after)),
-            // A picture, an entity, an address, a mention, an issue.
+            // An image, an entity, an address, a mention, an issue.
             '!' => after == Some('['),
             '&' => in_word(after) || after == Some('#'),
             ':' => after == Some('/'),
@@ -44,7 +44,7 @@ pub(crate) fn plain(text: &str) -> String {
             '#' => in_word(after) || before.is_none_or(char::is_whitespace),
             // Addresses without a scheme.
             '.' => in_word(after) && ends_with_www(&out),
-            // Lists, quotes and rules, at the beginning.
+            // Lists, quotes and rules, at the beginning of the text.
             '-' | '+' | '=' => before.is_none(),
             _ => false,
         };

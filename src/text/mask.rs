@@ -1,12 +1,12 @@
-//! Text with its volatile parts masked, in one pass over the bytes.
+//! Masks the volatile parts of a text in one pass over the bytes.
 //!
-//! Light masking is for outcomes: what a clock, a process table or a random source put into a text goes, what a program
-//! counted stays. Plain integers, cursors, line numbers and `req 12`, `job 7`, `run 3` stay, because they are how an
-//! honest log tail or a paged listing moves on. Heavy masking is for classes of errors: digits, quoted strings, paths
-//! and case go as well, because the same mistake made with other arguments is the same mistake.
+//! Light masking is for outcomes: it removes what comes from a clock, a process table or a random source, and keeps
+//! what a program counted. Plain integers, cursors, line numbers and `req 12`, `job 7`, `run 3` stay, because they are
+//! how an honest log tail or paged listing advances. Heavy masking is for error classes: digits, quoted strings, paths
+//! and case go as well, because the same mistake with other arguments is the same mistake.
 //!
-//! The pass is linear: every byte is looked at a bounded number of times, whatever the text. Most of them once,
-//! together with sixty-three others: only where something can change is a byte looked at by itself.
+//! The pass is linear: every byte is looked at a bounded number of times, whatever the text. Most are looked at once,
+//! together with sixty-three others; only where something can change is a byte looked at individually.
 
 use super::scan::{self, BLOCK, stops};
 use super::terminal::sequence_end;
@@ -16,28 +16,28 @@ use alloc::{string::String, vec::Vec};
 /// How much is masked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Strength {
-    /// What changes by itself.
+    /// Volatile parts.
     Light,
-    /// What changes with the arguments.
+    /// Also what varies with the arguments.
     Heavy,
 }
 
-/// What became of a text.
+/// What masking a text found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Masked {
-    /// Lightly: letters outside masked tokens, counted up to [`LETTERS_COUNTED`]. With fewer than four the text says
-    /// nothing: compare the text itself.
+    /// Letters outside masked tokens, counted up to [`LETTERS_COUNTED`]; light masking only. With fewer than four the
+    /// masked text says nothing, and the text itself is to be compared.
     pub(crate) letters: u32,
-    /// Tokens masked.
+    /// Number of tokens masked.
     pub(crate) masked: u32,
-    /// Whether there are digits in what was kept.
+    /// Whether there was a number outside masked tokens; heavy masking has replaced it by `#`.
     pub(crate) digits: bool,
 }
 
-/// Nobody asks for more: counting on would cost as much as the pass itself.
+/// Letters are counted up to this many: no caller needs more, and counting on would cost as much as the pass itself.
 pub(crate) const LETTERS_COUNTED: u32 = 64;
 
-/// Where the first ASCII digit is; eight bytes at a time.
+/// The index of the first ASCII digit, eight bytes at a time.
 #[inline(always)]
 pub(crate) fn first_digit(bytes: &[u8]) -> Option<usize> {
     let mut start = 0;
@@ -51,8 +51,8 @@ pub(crate) fn first_digit(bytes: &[u8]) -> Option<usize> {
     bytes.get(start..)?.iter().position(u8::is_ascii_digit).map(|at| start + at)
 }
 
-/// Where the run of ASCII digits ends that begins at `at`, if one does; eight bytes at a time. Where size counts, once
-/// in the program.
+/// The end of the run of ASCII digits, possibly empty, that begins at `at`; eight bytes at a time. Not inlined on Wasm,
+/// where code size matters.
 #[cfg_attr(target_family = "wasm", inline(never))]
 #[cfg_attr(not(target_family = "wasm"), inline)]
 pub(crate) fn end_of_digits(bytes: &[u8], at: usize) -> usize {
@@ -70,7 +70,7 @@ pub(crate) fn end_of_digits(bytes: &[u8], at: usize) -> usize {
     end
 }
 
-/// The byte before a place; a blank before the first one.
+/// The byte before `at`; a blank at the beginning.
 #[inline]
 pub(super) fn byte_before(bytes: &[u8], at: usize) -> u8 {
     at.checked_sub(1).and_then(|before| bytes.get(before)).copied().unwrap_or(b' ')
@@ -79,8 +79,8 @@ pub(super) fn byte_before(bytes: &[u8], at: usize) -> u8 {
 pub(super) const ONES: u64 = 0x0101_0101_0101_0101;
 pub(super) const HIGH: u64 = ONES << 7;
 
-/// The high bit of every byte of eight that is a digit. None can carry into the next: seven bits and what is added fit
-/// into a byte.
+/// Sets the high bit of every byte of eight that is a digit. No sum carries into the next byte: seven bits and the
+/// addend fit into one.
 #[inline]
 pub(super) const fn digits_of(word: u64) -> u64 {
     let seven = word & !HIGH;
@@ -92,8 +92,8 @@ pub(crate) fn letters(text: &str) -> u32 {
     scan::letters(text.as_bytes(), LETTERS_COUNTED)
 }
 
-/// Appends `text` to `out`, normalised: escape sequences and control characters gone, white space folded to single
-/// blanks and trimmed, tokens masked.
+/// Appends `text` to `out`, normalised: without escape sequences and control characters, with white space folded to
+/// single blanks and trimmed, and with tokens masked.
 pub(crate) fn normalise(text: &str, strength: Strength, out: &mut String) -> Masked {
     match strength {
         Strength::Light => Pass::<false>::new(text, out, None).run(),
@@ -101,11 +101,11 @@ pub(crate) fn normalise(text: &str, strength: Strength, out: &mut String) -> Mas
     }
 }
 
-/// From where to where something is in a text.
+/// Start and end of a part of a text, in bytes.
 pub(crate) type Span = (usize, usize);
 
-/// The same, lightly, and adds to `numbers` where in `out` words with digits have them: from the first to the word's
-/// end.
+/// [`normalise`] lightly; also adds to `numbers` the spans of words with digits in `out`, each from the first digit to
+/// the end of the word.
 pub(crate) fn normalise_light(text: &str, out: &mut String, numbers: &mut Vec<Span>) -> Masked {
     Pass::<false>::new(text, out, Some(numbers)).run()
 }
@@ -134,23 +134,23 @@ struct Pass<'a, const HEAVY: bool> {
     out: &'a mut String,
     /// Where the normalised text begins in `out`.
     base: usize,
-    /// Everything before is in `out`, everything from here to `at` will be as it is.
+    /// Everything before this is in `out`; from here to `at` the text is copied unchanged.
     copied: usize,
     at: usize,
-    /// Heavy: tokens that begin before this have been found to be no paths.
+    /// Heavy: the end of the last token examined for a path, before which none is looked for again.
     looked: usize,
     masked: u32,
     letters: u32,
     digits: bool,
-    /// Line ends and the like were copied with what stands around them, and are to become blanks.
+    /// Line ends and the like were copied with the text around them, and must become blanks.
     breaks: bool,
-    /// Heavy: the text has no capitals but ASCII's, so that all of it can be folded at once: the first others are `À`
-    /// and what follows.
+    /// Heavy: the text has no capitals beyond ASCII (the first of those is `À`), so the result can be lower-cased at
+    /// once.
     ascii: bool,
-    /// Light: where digits are in `out`.
+    /// Light: spans of digits in `out`.
     numbers: Option<&'a mut Vec<Span>>,
-    /// The latest number stayed. Those of a text are mostly alike: in prose nearly all are told by the bytes beside
-    /// them, in a log hardly one is.
+    /// The latest number was kept. Numbers in one text are mostly alike: in prose nearly all are plain by the bytes
+    /// beside them, in a log hardly one is.
     plain: bool,
 }
 
@@ -182,7 +182,7 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
         while block < self.bytes.len() {
             let mut stops = stops::<HEAVY>(self.bytes, block);
             loop {
-                // What was dealt with together with an earlier stop.
+                // Stops already handled together with an earlier one.
                 let done = self.at.saturating_sub(block);
                 if done >= BLOCK {
                     break;
@@ -204,7 +204,7 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
         if self.ascii
             && let Some(made) = self.out.get_mut(self.base..)
         {
-            // The masks are in lower case themselves.
+            // The masks themselves are lower-case.
             made.make_ascii_lowercase();
         }
         if self.breaks {
@@ -216,7 +216,7 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
         Masked { letters: self.letters, masked: self.masked, digits: self.digits }
     }
 
-    /// Deals with the byte at `at`, and goes on by one at least.
+    /// Handles the byte at `at` and advances by at least one.
     fn stop(&mut self) {
         let byte = self.byte(self.at);
         if is(byte, BLANK) {
@@ -242,13 +242,13 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
         }
     }
 
-    /// Heavy: whether nothing of a path stands beside the number that ends at `end`.
+    /// Heavy: whether the number that ends at `end` is not part of a path.
     fn stands_apart(&self, end: usize) -> bool {
         let beside = |at: usize| self.classed(at, WORD | PATH);
         !self.at.checked_sub(1).is_some_and(beside) && !beside(end) && !self.is_scheme(end)
     }
 
-    /// Whether a scheme ends here, and a path begins.
+    /// Whether a URL scheme ends at `at`, so that a path begins.
     fn is_scheme(&self, at: usize) -> bool {
         self.byte(at) == b':' && matches!(self.byte(at + 1), b'/' | b'\\')
     }
@@ -268,7 +268,7 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
         is(self.byte(at), class)
     }
 
-    /// Copies what lies between `copied` and `at`.
+    /// Copies the text between `copied` and `at`.
     fn flush(&mut self) {
         if self.copied == self.at {
             return;
@@ -285,7 +285,7 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
         }
     }
 
-    /// Puts `mask` in place of the bytes from `start` to `end`.
+    /// Replaces the bytes from `start` to `end` by `mask`.
     fn mask(&mut self, start: usize, end: usize, mask: &str) {
         self.at = start;
         self.flush();
@@ -300,7 +300,8 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
     }
 
     fn blanks(&mut self) {
-        // One alone between what is kept stays where it is until the end. Beyond the text there is a control character.
+        // A single one between kept text is copied with it, and becomes a blank at the end. Beyond the text, `byte`
+        // returns a control character.
         if self.copied < self.at
             && !self.classed(self.at - 1, BLANK | CONTROL)
             && !self.classed(self.at + 1, BLANK | CONTROL)
@@ -321,15 +322,15 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
     fn control(&mut self, byte: u8) {
         self.flush();
         let mut end = if byte == 0x1b { sequence_end(self.bytes, self.at) } else { self.at + 1 };
-        // What was dropped stood between blanks: they are one run.
+        // Blanks on both sides of what was dropped are one run.
         if self.out.len() == self.base || self.out.ends_with(' ') {
             end = self.around().end_of(end, BLANK);
         }
         self.skip_to(end);
     }
 
-    /// A word with a digit in it: the only words that can be volatile. `plain` is where it ends, if it is told to be
-    /// none of those; `asked` is whether that was looked for.
+    /// Handles a word with a digit, the only kind that can be volatile. `plain` is its end if it is known to be a plain
+    /// number; `asked` is whether that was checked.
     fn number(&mut self, asked: bool, plain: Option<usize>) {
         let (around, digit) = (self.around(), self.at);
         let end = match plain {
@@ -380,8 +381,8 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
         }
     }
 
-    /// Heavy: where the token around this digit ends, if it has nothing that makes a path of it: what stands before the
-    /// digit was looked at where it stands.
+    /// Heavy: the end of the token around this digit, if nothing makes it a path; what precedes the digit was examined
+    /// earlier.
     #[inline]
     fn end_of_figures(&self) -> Option<usize> {
         if !self.classed(self.at, DIGIT) {
@@ -393,7 +394,8 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
         (!self.classed(end, PATH) && !self.is_scheme(end)).then_some(end)
     }
 
-    /// Heavy: masks the path, the URL or the file name around this byte, or steps over a token without digits.
+    /// Heavy: masks the path, URL or file name around this byte, or skips a token without digits; returns whether it
+    /// did either.
     fn path(&mut self) -> bool {
         if self.at < self.looked {
             return false;
@@ -408,7 +410,7 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
         while start > floor && (self.classed(start - 1, WORD | PATH) || scheme(start - 1)) {
             start -= 1;
         }
-        // What there is in the token, of all classes.
+        // The classes of all bytes in the token.
         let (mut end, mut seen) = (start, 0);
         loop {
             let own = classes(self.byte(end));
@@ -417,7 +419,7 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
             } else if end >= self.at.max(start + 1) {
                 break;
             } else {
-                // What looked like a scheme is none: the token begins behind it.
+                // What looked like a scheme is none: the token begins after it.
                 (start, seen) = (end + 1, 0);
             }
             end += 1;
@@ -438,7 +440,7 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
     }
 }
 
-/// Appends a text whose capitals are not ASCII's alone, in lower case.
+/// Appends a text with capitals beyond ASCII in lower case.
 #[cold]
 fn fold(text: &str, out: &mut String) {
     out.extend(text.chars().flat_map(char::to_lowercase));
@@ -452,7 +454,7 @@ pub(crate) fn has_known_extension(token: &str) -> bool {
     })
 }
 
-/// Endings of file names; `obj.attr` is none.
+/// Extensions of file names; `obj.attr` has none of them.
 const EXTENSIONS: [&str; 77] = [
     "bash", "bat", "bin", "bmp", "c", "cc", "cfg", "cjs", "class", "conf", "cpp", "cs", "css", "csv", "cxx", "db",
     "dll", "doc", "docx", "dylib", "env", "exe", "gif", "go", "gz", "h", "hpp", "htm", "html", "ini", "ipynb", "jar",

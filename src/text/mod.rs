@@ -1,7 +1,7 @@
-//! Payload -> something comparable.
+//! Features: payloads to something comparable.
 //!
-//! Nothing above this layer looks at a payload: calls, results and messages become fixed-size keys, flags and short
-//! printable names here, in single passes over the bytes. Digests are what windows hold, so that no payload is kept.
+//! Nothing above this layer looks at a payload: here, calls, results and messages become fixed-size keys, flags and
+//! short printable names, in single passes over the bytes. Windows hold digests, so no payload is kept.
 
 mod again;
 mod answer;

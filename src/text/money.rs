@@ -1,6 +1,7 @@
 //! Amounts of money, without floating point.
 
-/// `0.0125` or `1.25e-2` in millionths, without floating point; what is smaller than one is left out.
+/// A decimal number such as `0.0125` or `1.25e-2` in millionths, truncated; `None` if it is not one, is negative or too
+/// large.
 pub(crate) fn millionths(text: &str) -> Option<u64> {
     let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     let exponent: i32 = exponent.parse().ok()?;
@@ -9,10 +10,10 @@ pub(crate) fn millionths(text: &str) -> Option<u64> {
     if !is_number {
         return None;
     }
-    // Digits before the point, once it stands behind the millionths.
+    // Number of digits up to the millionths.
     let before = i32::try_from(whole.len()).ok()?.checked_add(exponent)?.checked_add(6)?;
     let Ok(before) = usize::try_from(before) else { return Some(0) };
-    // More than any amount has.
+    // More digits than any amount has.
     if before > 40 {
         return None;
     }
@@ -20,9 +21,9 @@ pub(crate) fn millionths(text: &str) -> Option<u64> {
     digits.try_fold(0_u64, |sum, digit| sum.checked_mul(10)?.checked_add(u64::from(digit.saturating_sub(b'0'))))
 }
 
-/// What so many tokens cost, in millionths, where a million of them cost `price` millionths; rounded down.
+/// The cost of `tokens` tokens in millionths, at `price` millionths per million tokens; rounded down, saturating.
 pub(crate) fn cost_of(tokens: u64, price: u64) -> u64 {
-    // In parts: to divide 128 bits takes a kilobyte of a module.
+    // In parts: a division of 128 bits takes a kilobyte of a module.
     const MILLION: u64 = 1_000_000;
     let (millions, rest) = (tokens / MILLION, tokens % MILLION);
     let part = rest * (price / MILLION) + rest * (price % MILLION) / MILLION;

@@ -1,8 +1,8 @@
-//! Whether a call changes the world, and what kind of call it is.
+//! Whether a call changes anything, and what kind of call it is.
 //!
-//! Progress needs a change, so a call that only looks must not pass for one. The configuration knows best, then the
-//! host's `readOnly` hint; else the name tells, and for a shell the command line. An agent's own notes (to-do lists,
-//! plans) are no change of the world.
+//! Progress requires a change, so a read-only call must not pass for one. The configuration takes precedence, then the
+//! host's `readOnly` hint; otherwise the tool's name decides, and for a shell the command line. An agent's own notes
+//! (to-do lists, plans) are no change.
 
 use super::canonical::named_arguments;
 use super::digest::{Key, combine, key, mark};
@@ -17,12 +17,12 @@ use crate::model::ToolCall;
 use alloc::{borrow::Cow, vec::Vec};
 use serde_json::Value;
 
-/// Whether `call` changes something: as configured, else by hint, action, name or command line.
+/// Whether `call` changes something: as configured, else by hint, command line, script, name or SQL statement.
 pub(crate) fn mutates(call: &ToolCall, named: &Named, configured: Option<bool>) -> bool {
     if let Some(configured) = configured {
         return configured;
     }
-    // `false` is what hosts copy from servers that said nothing, so only `true` is a statement.
+    // Hosts copy `false` from servers that said nothing, so only `true` is a statement.
     if call.read_only == Some(true) {
         return false;
     }
@@ -38,8 +38,8 @@ pub(crate) fn mutates(call: &ToolCall, named: &Named, configured: Option<bool>) 
     named.says().unwrap_or(false) || !named.search && changes_table(call)
 }
 
-/// How empty the answer to a call may be that has gone well. Who changes something, or looks for what is wrong, may
-/// have nothing to say; who is asked for something may not.
+/// The emptiest answer that still is a success. A call that changes something or looks for problems may return nothing;
+/// a call that asks for something may not.
 pub(crate) fn quiet(call: &ToolCall, named: &Named, mutates: bool, asks: Asks) -> Empty {
     let looks = || call.read_only == Some(true) || named.says() == Some(false);
     if mutates && changes_table(call) {
@@ -58,7 +58,7 @@ pub(crate) fn quiet(call: &ToolCall, named: &Named, mutates: bool, asks: Asks) -
 }
 
 /// The command line of a call: what a shell is given, or the `command` of any other tool that reads like one. A program
-/// and its arguments given as a list are joined by blanks.
+/// with its arguments as a list is joined by blanks.
 pub(crate) fn command<'a>(call: &'a ToolCall, named: &Named) -> Option<Cow<'a, str>> {
     let shell = named.shell;
     if shell && let Some(text) = &call.raw_args {
@@ -67,7 +67,7 @@ pub(crate) fn command<'a>(call: &'a ToolCall, named: &Named) -> Option<Cow<'a, s
     match call.args.as_ref()? {
         Value::String(line) if shell => Some(Cow::Borrowed(line)),
         Value::Object(map) => {
-            // Hardly a tool that is no shell has such an argument.
+            // Few tools other than shells have such an argument.
             if !shell && !map.keys().any(|name| name.starts_with('c')) {
                 return None;
             }
@@ -84,7 +84,7 @@ pub(crate) fn command<'a>(call: &'a ToolCall, named: &Named) -> Option<Cow<'a, s
     }
 }
 
-/// `["ls", "-l"]` as a line; of `["bash", "-lc", "…"]` the line itself.
+/// `["ls", "-l"]` as a line; for `["bash", "-lc", "…"]`, the inner line.
 fn joined(words: &[Value]) -> Option<Cow<'_, str>> {
     let words: Vec<&str> = words.iter().map(Value::as_str).collect::<Option<_>>()?;
     match words.as_slice() {
@@ -94,7 +94,7 @@ fn joined(words: &[Value]) -> Option<Cow<'_, str>> {
     }
 }
 
-/// A program in another language than the shell's.
+/// A program in a language other than the shell's.
 fn script<'a>(call: &'a ToolCall, named: &Named) -> Option<&'a str> {
     let map = named_arguments(call)?;
     if named.verb.is_some() || !named.language {
@@ -103,23 +103,24 @@ fn script<'a>(call: &'a ToolCall, named: &Named) -> Option<&'a str> {
     ["code", "script", "source", "input"].iter().find_map(|name| map.get(*name)?.as_str())
 }
 
-/// Bytes of arguments from which the same change is hardly made again for another reason.
+/// Length in bytes of the arguments from which an edit is specific enough that repeating it is hardly meant for another
+/// reason.
 const CONTENT: usize = 48;
 
-/// Whether a call that changes something holds the change itself, so that the same call is the same change: an edit, a
-/// file that is written. What a build, a deployment or a copy comes to depends on what was changed before.
+/// Whether a call that changes something contains the change itself, such as an edit or a file's content, so that the
+/// same call is the same change. The result of a build, a deployment or a copy depends on what was changed before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Edit {
     #[default]
     No,
-    /// A value that is set.
+    /// Sets a short value.
     Brief,
-    /// Content that is written.
+    /// Writes content.
     Whole,
 }
 codec!(enum Edit { No: 0, Brief: 1, Whole: 2 });
 
-/// What kind of edit a call with these arguments is, which changes something.
+/// What kind of edit a call that changes something is; `arguments` are its arguments as text.
 pub(crate) fn edit(call: &ToolCall, named: &Named, arguments: &str) -> Edit {
     let edits = if named.shell {
         command(call, named).is_some_and(|line| line_writes(&line))
@@ -133,8 +134,8 @@ pub(crate) fn edit(call: &ToolCall, named: &Named, arguments: &str) -> Edit {
     }
 }
 
-/// What kind of call it is, of one tool and of a shell's of one program; and whether those tell the state of something
-/// that changes by itself.
+/// The kind of a call, by its tool and for a shell by its program; and whether it shows the state of something that
+/// changes by itself.
 pub(crate) fn kind(call: &ToolCall, named: &Named, tool: Key) -> (u32, bool) {
     let line = if named.shell { command(call, named) } else { None };
     let (program, shows) = match line.as_deref().and_then(leading) {
@@ -147,7 +148,7 @@ pub(crate) fn kind(call: &ToolCall, named: &Named, tool: Key) -> (u32, bool) {
     (kind_of(tool, program), named.watches || shows)
 }
 
-/// The kind of a tool's calls, of those that run a program its key; 0 for none.
+/// The kind of a tool's calls, or of those that run a program; `program` is that program's key, or 0.
 pub(crate) fn kind_of(tool: Key, program: Key) -> u32 {
     mark(combine("kind", &[tool, program]))
 }
