@@ -188,8 +188,8 @@ pub(crate) fn transient(result: &ToolResult) -> bool {
     of_message(beginning(&result.output)) == Nature::Transient
 }
 
-/// Whether a failed result says that the call itself waited until its time was up: `timed out waiting for the
-/// condition`.
+/// Whether a failed result says that the call itself waited until its time was up:
+/// `timed out waiting for the condition`.
 pub(crate) fn waited(output: &str) -> bool {
     beginning(output).contains("imed out waiting")
 }
