@@ -1,6 +1,6 @@
 use alloc::vec::Vec;
 
-/// Most edits between a typo and the word that was meant.
+/// Maximum number of edits between a typo and the word that was meant.
 const MISTAKES: usize = 3;
 /// Bytes of the longest word that may be a typo.
 const LONGEST: usize = 64;

@@ -72,7 +72,7 @@ pub(crate) const SHAPE_WORDS: usize = 16;
 /// Letters outside masked tokens below which what is masked is the answer, and the unmasked text is compared.
 const LETTERS_TO_MASK: u32 = 4;
 
-/// Most bytes of an answer that is only a zero.
+/// Maximum number of bytes of an answer that is only a zero.
 const ZERO: usize = 16;
 /// Buffers that outlive a call, so that in steady state judging an event allocates nothing.
 #[derive(Clone, Debug, Default)]
@@ -712,7 +712,7 @@ mod tests {
         let exit = |code: i32, output: &str| ToolResult { exit_code: Some(code), ..ok(output) };
         let of = |outcome: Outcome, output: &str| ToolResult { outcome, ..ok(output) };
         for (result, expected) in [
-            // failed, negative, has a class
+            // (failed, negative, has a class)
             (ok("fine"), (false, false, false)),
             (ok(""), (false, true, false)),
             (ok("[]"), (false, true, false)),

@@ -12,7 +12,7 @@ use regex_syntax::hir::{Class, Hir, HirKind, translate::Translator};
 
 /// Deepest nesting of groups in a pattern: compiling recurses, and a component's stack is small.
 const NEST: u32 = 50;
-/// Most states of a pattern; ordinary ones have a hundred.
+/// Maximum number of states of a pattern; ordinary ones have a hundred.
 const STATES: u32 = 8192;
 /// States of an ASCII class, and of any other class in addition to four for every five of its ranges: roughly what the
 /// engine needs, in units of a one-letter state. `\w` comes to six hundred.
@@ -37,14 +37,14 @@ const STEPS_OF_BYTE: usize = (MOST_STEPS - LEAST_STEPS) / 8192;
 #[derive(Clone, Debug)]
 pub(crate) struct Pattern {
     pub(crate) regex: Regex,
-    /// Most steps that one byte of text takes.
+    /// Maximum number of steps that one byte of text takes.
     steps: usize,
     /// For each of the 256 byte values, whether it can occur in a match.
     bytes: Vec<bool>,
 }
 
 impl Pattern {
-    /// Most steps that scanning this many bytes takes.
+    /// Maximum number of steps that scanning this many bytes takes.
     pub(crate) fn cost(&self, bytes: usize) -> usize {
         self.steps.saturating_mul(bytes)
     }
@@ -173,8 +173,8 @@ fn within(pattern: &Hir, bytes: &mut [bool]) {
     }
 }
 
-/// Most states that one byte of text can advance: every byte of a literal, one of a class, and all that is passed
-/// through on the way to them.
+/// Maximum number of states that one byte of text can advance: every byte of a literal, one of a class, and all that is
+/// passed through on the way to them.
 fn moved(pattern: &Hir) -> u32 {
     let sum = |parts: &[Hir]| parts.iter().fold(0_u32, |sum, part| sum.saturating_add(moved(part)).saturating_add(1));
     match pattern.kind() {

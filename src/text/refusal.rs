@@ -22,7 +22,7 @@ pub(crate) enum Refusal {
     Denied,
 }
 
-/// Most words that may stand between two words that belong together.
+/// Maximum number of words that may stand between two words that belong together.
 const NEAR: usize = 3;
 
 const FAULTS: [&str; 11] = [

@@ -108,11 +108,11 @@ fn is_code(text: &str) -> bool {
     marked >= 3 && code * 4 >= all
 }
 
-/// Fewest words of an argument that is read as a request although its name does not say so.
+/// Minimum number of words of an argument that is read as a request although its name does not say so.
 const SENTENCE: usize = 5;
-/// Most bytes of a value beside a request; a longer one is a text of its own.
+/// Maximum number of bytes of a value beside a request; a longer one is a text of its own.
 const BESIDE: usize = 200;
-/// Most values beside a request that are read.
+/// Maximum number of values beside a request that are read.
 const MOST_BESIDE: usize = 8;
 /// Shell operators.
 const OPERATORS: [&str; 7] = ["&&", "||", "|", ">", ">>", "<<", "2>&1"];

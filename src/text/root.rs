@@ -19,7 +19,7 @@ const FIRST: usize = 2;
 /// Bytes of a line that are compared, and the fewest letters a line needs to say something.
 const LINE: usize = 240;
 const LETTERS: usize = 4;
-/// Fewest bytes of a date or a time.
+/// Minimum number of bytes of a date or a time.
 const DATED: usize = 8;
 /// Bytes of an output that are read at either end.
 const END: usize = 3000;
@@ -235,7 +235,7 @@ const STANDS: [&str; 9] = ["code", "outcome", "phase", "reason", "result", "stat
 const WELL: [&str; 3] = ["ok", "succeeded", "success"];
 /// Beginnings of words that say that something failed.
 const ILL: [&str; 8] = ["aborted", "denied", "error", "fail", "forbidden", "invalid", "refused", "rejected"];
-/// Most bytes of JSON that is searched, and its levels of nesting.
+/// Maximum number of bytes of JSON that is searched, and its levels of nesting.
 const JSON: usize = 8 * 1024;
 const LEVELS: usize = 4;
 

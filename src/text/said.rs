@@ -4,7 +4,7 @@ use alloc::string::String;
 /// Words from which small figures make no difference: "Done with 3" is an answer, a sentence with a counter is a
 /// refrain.
 const SENTENCE: usize = 4;
-/// Most digits of a counter: a larger figure, such as a price, is what the sentence is about.
+/// Maximum number of digits of a counter: a larger figure, such as a price, is what the sentence is about.
 const COUNTER: usize = 2;
 /// Letters from which a text is long, and bytes of a long text that are compared: only its letters, ignoring case.
 const LONG: usize = 100;

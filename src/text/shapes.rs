@@ -14,13 +14,13 @@ pub(super) const START: u16 = 0;
 /// No stored step.
 pub(super) const NONE: u16 = u16::MAX;
 
-/// Most steps stored.
+/// Maximum number of steps stored.
 const MOST: usize = 384;
-/// Most fields of an object that are stored.
+/// Maximum number of fields of an object that are stored.
 pub(super) const FIELDS: usize = 64;
-/// Most bytes of a step's text: a longer name is a key of its own rather than a field name.
+/// Maximum number of bytes of a step's text: a longer name is a key of its own rather than a field name.
 const LONGEST: usize = 128;
-/// Most steps that may follow a step; at the start, where every object passes, more are allowed.
+/// Maximum number of steps that may follow a step; at the start, where every object passes, more are allowed.
 const BRANCHES: usize = 8;
 const BRANCHES_AT_START: usize = 24;
 
@@ -69,7 +69,7 @@ enum Sorted {
     Unknown,
     /// A name occurs twice.
     Never,
-    /// Start and length of its part of [`Shapes::sorted`].
+    /// Start and length of its part of `Shapes::sorted`.
     At(u32, u8),
 }
 

@@ -38,8 +38,8 @@ const FALLBACK: usize = 50;
 
 const MAX_PATTERNS: usize = 32;
 const MAX_PATTERN: usize = 1024;
-/// Most characters of a user's signature template, and most groups it may insert: they bound what a match can expand
-/// to.
+/// Maximum number of characters of a user's signature template, and of groups it may insert: they bound what a match
+/// can expand to.
 const MAX_TEMPLATE: usize = 256;
 const MAX_GROUPS: usize = 16;
 

@@ -23,13 +23,13 @@ use alloc::{
     vec::Vec,
 };
 
-/// Most concepts kept of a request.
+/// Maximum number of concepts kept of a request.
 const CONCEPTS: usize = 128;
-/// Most words whose order is kept; of a longer request no order is kept.
+/// Maximum number of words whose order is kept; of a longer request no order is kept.
 const ORDERED: usize = 64;
-/// Most words of a name that may have swapped places.
+/// Maximum number of words of a name that may have swapped places.
 const PHRASE: usize = 4;
-/// Most words of the object that the work is done on.
+/// Maximum number of words of the object that the work is done on.
 const OBJECT: usize = 6;
 /// Bytes of a request that are read; the digest of the whole also covers the rest.
 const CLIP: usize = 64 * 1024;
@@ -132,7 +132,7 @@ impl Request {
         self.whole
     }
 
-    /// Most bytes it takes.
+    /// An upper bound of the bytes it takes.
     pub(crate) fn weight(&self) -> usize {
         24 + 5 * self.concepts.len() + 2 * self.order.len()
     }

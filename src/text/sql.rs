@@ -147,7 +147,7 @@ pub(super) fn does(statement: &str) -> Option<&str> {
     Some(changes.map_or("select", |word| word.trim_start_matches('(')))
 }
 
-/// Most bytes of a statement that is read.
+/// Maximum number of bytes of a statement that is read.
 const STATEMENT: usize = 4 * 1024;
 
 /// The most rows a SQL statement may change (`LIMIT 5000`); 0 if it does not say so.

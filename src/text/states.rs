@@ -31,7 +31,7 @@ const NOT_UNDER_WAY: [&str; 18] = [
 /// Words that reverse a following waiting word: nothing pending, done waiting, the processing of data.
 pub(super) const ENDED: [&str; 13] =
     ["0", "after", "completed", "done", "finished", "isn't", "no", "non", "not", "nothing", "the", "without", "zero"];
-/// Bytes of the shortest word that names an activity (`loading`), and most words and bytes of a state.
+/// Bytes of the shortest word that names an activity (`loading`), and maximum number of words and bytes of a state.
 const UNDER_WAY: usize = 7;
 const STATE_WORDS: usize = 4;
 const STATE: usize = 40;
@@ -74,7 +74,7 @@ const NONE: &str = "0 no none not";
 /// Last words in the names of JSON fields that hold a state.
 const STATES: &str = "condition conclusion detail details error event exit hint info message msg note outcome phase reason result stage \
     state states status text verdict";
-/// Most bytes of an answer that is read for a state.
+/// Maximum number of bytes of an answer that is read for a state.
 const STATE_ANSWER: usize = 1200;
 
 /// Whether an answer says that a bisection has narrowed its search.

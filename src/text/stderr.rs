@@ -6,7 +6,7 @@ use super::lines::{Lines, trimmed};
 use super::mutation::kind_of;
 use super::programs::is_shell;
 
-/// Most bytes of an answer that is only such a message, and of a program's name.
+/// Maximum number of bytes of an answer that is only such a message, and of a program's name.
 const LONGEST: usize = 400;
 const NAME: usize = 16;
 /// Phrases in messages about the call itself or about what it names.

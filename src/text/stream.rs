@@ -40,7 +40,7 @@ const STRIDE: u64 = 8;
 const SPAN: usize = STRIDE as usize + GRAM - 1;
 /// Bytes of backward comparison allowed per byte of text.
 const CREDIT: u64 = 4;
-/// Most leading digits of a line that are treated as equal.
+/// Maximum number of leading digits of a line that are treated as equal.
 const NUMBER: usize = 9;
 /// White-space characters in a row after which further ones are treated as equal.
 const BLANKS: usize = 64;

@@ -521,7 +521,7 @@ impl Reader<'_> {
     }
 }
 
-/// Fewest digits of a number that may be a time.
+/// Minimum number of characters of a number that may be a time.
 pub(super) const SHORTEST_EPOCH: usize = 10;
 
 /// Whether an id looks randomly generated; with `short`, six hexadecimal digits are enough.
@@ -532,7 +532,7 @@ pub(super) fn is_drawn(id: &str, short: bool) -> bool {
             || short && id.len() >= 6 && id.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// Characters below which an integer is written as it stands, except for `-0` and the like.
+/// Characters below which an integer is written as it stands, except for `-0`.
 const SIMPLE: usize = 16;
 
 /// The number of bytes before the first that ends a JSON string or begins an escape, and whether there is a digit among

@@ -162,7 +162,7 @@ fn scalar(value: &Value) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Most URL parameters that are kept.
+/// Maximum number of URL parameters that are kept.
 const PARAMETERS: usize = 32;
 
 /// URL parameters that do not change what is asked for: cache busters, and those that say who asks.
@@ -294,7 +294,7 @@ fn line_path(line: &str) -> Option<&str> {
 const WRAP: [&str; 5] = ["nice", "nohup", "sudo", "time", "timeout"];
 /// Package managers, whose arguments may carry versions, whatever the subcommand.
 const PACKAGERS: [&str; 4] = ["bun", "npm", "pnpm", "yarn"];
-/// Most words of a command line that are kept.
+/// Maximum number of words of a command line that are kept.
 const OPERANDS: usize = 8;
 
 /// A package without its version, and `install` for its short forms: `npm i quay@4` is about the package `quay`.

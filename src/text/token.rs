@@ -58,7 +58,7 @@ pub(super) fn begins_unit(byte: u8) -> bool {
     matches!(byte.to_ascii_lowercase(), b'd' | b'h' | b'm' | b'n' | b's' | b'u' | 0xc2 | 0xce)
 }
 
-/// Most digits of a number that cannot be a Unix time, a hash or a group of a longer token.
+/// Maximum number of digits of a number that cannot be a Unix time, a hash or a group of a longer token.
 const SHORT_NUMBER: usize = 6;
 
 /// Labels of process ids, of other ids, and of what has an id only if the value looks random.

@@ -12,7 +12,7 @@ pub(crate) struct Volatile {
 
 impl Volatile {
     const MOST: usize = 32;
-    /// Most characters of a pattern.
+    /// Maximum number of characters of a pattern.
     const LONGEST: usize = 1024;
     /// Bytes from its beginning within which a match is certain to be found whole.
     const REACH: usize = 192;

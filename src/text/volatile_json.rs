@@ -122,7 +122,7 @@ pub(super) fn is_json(text: &str) -> bool {
     looks && text.len() <= LONGEST
 }
 
-/// Most objects that an answer may be wrapped in.
+/// Maximum number of objects that an answer may be wrapped in.
 const WRAPPINGS: usize = 2;
 
 /// A JSON answer without its volatile parts.

@@ -170,7 +170,7 @@ pub(super) fn asks_health(line: &str) -> bool {
         && HEALTH.iter().any(|path| line.contains(path))
 }
 
-/// Most bytes of a line that does nothing but wait.
+/// Maximum number of bytes of a line that does nothing but wait.
 const LINE_OF_WAIT: usize = 24;
 
 /// How long a call waits before it does what it is for, according to itself.

@@ -4,7 +4,7 @@ use super::words::{file_key, has_extension, joined, listed, location, parts, sho
 use crate::text::sorted;
 use alloc::{string::String, vec::Vec};
 
-/// Most errors of one output that are told apart.
+/// Maximum number of errors of one output that are told apart.
 const MOST_ITEMS: usize = 256;
 
 pub(super) fn diagnostics(lines: &[&str]) -> Option<String> {

@@ -7,7 +7,7 @@ use super::{
 };
 use alloc::{borrow::ToOwned, collections::BTreeMap, format, string::String, vec::Vec};
 
-/// Most failures of one output that are told apart.
+/// Maximum number of failures of one output that are told apart.
 const MOST_ITEMS: usize = 256;
 
 /// The failing tests of an output by name, each with its error class (empty if unknown), and the test named last.

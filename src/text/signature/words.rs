@@ -5,9 +5,9 @@ use crate::text::{ends::head, words::spaced};
 use alloc::{borrow::ToOwned, format, string::String, vec::Vec};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Most characters of a signature.
+/// Maximum number of characters of a signature.
 pub(super) const LONGEST: usize = 120;
-/// Most characters of one test or error in a signature.
+/// Maximum number of characters of one test or error in a signature.
 const LONGEST_ITEM: usize = 48;
 
 /// Class and message of `Class: message`, `Class [CODE]: message`, `pkg.Class: message` or a class alone, at the start
