@@ -1,4 +1,4 @@
-//! What the names in a call tell: the tool's, and the action's that it is asked for.
+//! What the names in a call reveal: the tool's name and the action it is asked to perform.
 
 use super::canonical::named_arguments;
 use super::digest::{Key, key};
@@ -81,7 +81,7 @@ pub(super) const WRITES: [&str; 69] = [
     "write",
 ];
 
-/// Verbs that look: the first verb of a name decides, so that `get_post` and `list_updates` change nothing.
+/// Verbs that only read. The first verb in a name decides, so `get_post` and `list_updates` change nothing.
 const READS: [&str; 38] = [
     "analyze",
     "browse",
@@ -123,16 +123,16 @@ const READS: [&str; 38] = [
     "watch",
 ];
 
-/// Verbs of both lists that are things as well, and those that are none: `archive_search`.
+/// Verbs of [`WRITES`] that are nouns as well, and verbs that show they are one when they follow: `archive_search`.
 const THINGS: [&str; 9] = ["archive", "book", "commit", "patch", "post", "register", "return", "schedule", "transfer"];
 const LOOKS: [&str; 7] = ["fetch", "find", "get", "lookup", "read", "retrieve", "search"];
 
-/// Words of tools that tell what is wrong, and nothing where nothing is.
+/// Words in the names of tools that report problems, and may print nothing when there are none.
 const COMPLAINS: [&str; 9] = ["compile", "eslint", "format", "lint", "linter", "test", "tests", "tsc", "typecheck"];
-/// Verbs that look whether something is as it should be.
+/// Verbs that check whether something is as it should be.
 const CHECKS: [&str; 3] = ["check", "validate", "verify"];
 
-/// What the agent keeps for itself.
+/// Words in the names of tools that keep the agent's own notes.
 const NOTES: [&str; 5] = ["plan", "plans", "think", "todo", "todos"];
 
 /// Whether a tool of this name keeps the agent's own notes.
@@ -157,11 +157,11 @@ const SHELLS: [&str; 13] = [
     "zsh",
 ];
 
-/// Words of tools that run programs in other languages than the shell's.
+/// Words in the names of tools that run code in a language other than the shell's.
 const LANGUAGES: [&str; 10] =
     ["code", "interpreter", "ipython", "javascript", "jupyter", "node", "notebook", "python", "repl", "ruby"];
 
-/// Verbs of tools that are given what they write.
+/// Verbs of tools whose arguments are the content to write.
 const EDITS: [&str; 14] = [
     "append",
     "create",
@@ -178,10 +178,10 @@ const EDITS: [&str; 14] = [
     "update",
     "write",
 ];
-/// What a tool's name tells. Names are few and calls are many: look it up once.
+/// What a tool's name reveals. There are few names and many calls, so each name is analysed once.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Named {
-    /// It runs command lines.
+    /// It runs shell command lines.
     pub(crate) shell: bool,
     /// It runs programs in other languages.
     pub(super) language: bool,
@@ -189,35 +189,36 @@ pub(crate) struct Named {
     pub(super) edits: bool,
     /// It keeps the agent's own notes.
     pub(super) notes: bool,
-    /// It tells what is wrong.
+    /// It reports problems, such as a linter or a test runner.
     pub(super) complains: bool,
-    /// It looks whether something is as it should be.
+    /// It checks whether something is as it should be.
     pub(super) checks: bool,
-    /// Whether the first verb of the name is one that changes something, where there is a verb in it.
+    /// Whether the first known verb in the name changes something; `None` without such a verb.
     pub(super) verb: Option<bool>,
-    /// The same of the name's last part alone.
+    /// The same for the last part of the name only.
     last_verb: Option<bool>,
-    /// It acts upon a page or a screen.
+    /// It acts on a page or a screen.
     pub(super) interface: bool,
-    /// It searches; it asks for something, whatever its arguments are called.
+    /// It searches.
     pub(super) search: bool,
+    /// It asks for something, whatever its arguments are called.
     pub(super) seeks: bool,
     /// It hands work to another agent.
     pub(super) delegates: bool,
-    /// It hands over control, and says no more than to whom.
+    /// It hands over control, and only says to whom.
     pub(crate) hands_over: bool,
     /// It waits.
     pub(super) sleeps: bool,
-    /// It tells the state of something that changes by itself.
+    /// It reports the state of something that changes by itself.
     pub(super) watches: bool,
-    /// What the call's action tells, where it names one.
+    /// What the call's action reveals, if it names one.
     pub(super) action: Action,
 }
 
-/// What the action of a call tells, such as an editor's `replace`.
+/// What the action of a call reveals, such as an editor's `replace`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Action {
-    /// Whether its first verb is one that changes something, where there is a verb in it.
+    /// Whether its first known verb changes something; `None` without such a verb.
     pub(super) verb: Option<bool>,
     /// It edits.
     pub(super) edits: bool,
@@ -230,7 +231,7 @@ impl Action {
 }
 
 impl Named {
-    /// Whether it looks how something or somebody is getting on.
+    /// Whether it checks on the progress of something or somebody.
     pub(crate) fn looks_after(&self) -> bool {
         (self.checks || self.watches || self.sleeps) && self.says() != Some(true)
     }
@@ -260,41 +261,41 @@ impl Named {
         }
     }
 
-    /// What the names in a call tell: the tool's and the action's.
+    /// What the names in a call reveal: the tool's and the action's.
     #[cfg(test)]
     pub(super) fn of_call(call: &ToolCall) -> Self {
         Self { action: action(call).map_or_else(Action::default, Action::of), ..Self::of(&call.tool) }
     }
 
-    /// Whether the call changes something, as its action says or else its tool's name.
+    /// Whether the call changes something, by its action or else by the tool's name; `None` where neither says.
     pub(super) fn says(&self) -> Option<bool> {
         self.action.verb.or(self.last_verb).or(self.verb)
     }
 
-    /// Whether what it tells depends on what was written: it runs or checks something.
+    /// Whether its result depends on what was written before: it runs or checks something.
     pub(crate) fn runs(&self) -> bool {
         self.runs_code() || self.complains || self.checks
     }
 
-    /// Whether the tool runs what it is given: an error is then the program's, not the tool's.
+    /// Whether the tool runs the code it is given: an error is then the program's, not the tool's.
     pub(super) fn runs_code(&self) -> bool {
         self.shell || self.language
     }
 }
 
-/// What the latest tools' names tell, and the latest actions.
+/// A cache of what the most recent tool names and actions reveal.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names {
     known: Vec<(Key, Named)>,
-    /// Each in the place that its key gives it.
+    /// Direct-mapped: the top three bits of an action's key are its slot.
     actions: [(Key, Action); 8],
 }
 
 impl Names {
-    /// With more tools, it begins anew.
+    /// Tools in the cache; it is cleared when another one comes.
     const MOST: usize = 32;
 
-    /// What the names in a call tell, the tool's and the action's; `key` is that of the tool's.
+    /// What the names in a call reveal, the tool's and the action's; `key` is the key of the tool's name.
     pub(crate) fn look(&mut self, key: Key, call: &ToolCall) -> Named {
         let named = self.known(key).unwrap_or_else(|| {
             let named = Named::of(&call.tool);
@@ -320,13 +321,13 @@ impl Names {
         self.known.iter().find(|(known, _)| *known == key).map(|(_, named)| *named)
     }
 
-    /// What is known of one tool alone.
+    /// A cache that knows only this tool (if it is known), and the same actions.
     pub(super) fn only(&self, key: Key) -> Self {
         Self { known: self.known(key).map(|named| (key, named)).into_iter().collect(), actions: self.actions }
     }
 }
 
-/// `transfer_to_billing`, `transfer_back_to_supervisor`, `handoff`: whether a tool of this name hands over control.
+/// Whether a tool of this name hands over control: `transfer_to_billing`, `transfer_back_to_supervisor`, `handoff`.
 fn hands_over(tool: &str) -> bool {
     let is = same;
     let mut before = "";
@@ -345,7 +346,7 @@ fn is_shell(tool: &str) -> bool {
     listed(&["exec", "execute", "run"], tool) || any_listed(&SHELLS, tool)
 }
 
-/// The first verb of a name that is known; `true` where it changes something.
+/// Whether the first known verb in a name changes something.
 fn verb(name: &str) -> Option<bool> {
     let mut words = name_words(name);
     let (word, write) = words.find_map(|word| {
@@ -364,12 +365,12 @@ pub(super) fn action(call: &ToolCall) -> Option<&str> {
     let place = |name: &str| NAMES.iter().position(|known| *known == name);
     let named = map.iter().filter_map(|(name, value)| Some((place(name)?, value.as_str()?)));
     let (place, word) = named.min_by_key(|(place, _)| *place)?;
-    // Elsewhere the service is what the call is about: the logs of `checkout` are only read.
+    // Otherwise the service is only what the call is about: the logs of `checkout` are only read.
     let service = NAMES.get(place) == Some(&"service");
     (!word.contains(char::is_whitespace) && (!service || calls_services(&call.tool))).then_some(word)
 }
 
-/// `call_service`: whether a tool of this name does what the service says that it is given.
+/// Whether a tool of this name performs the service it is given: `call_service`.
 fn calls_services(tool: &str) -> bool {
     any_listed(&["call"], tool) && any_listed(&["service"], tool)
 }

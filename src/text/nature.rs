@@ -1,4 +1,4 @@
-//! What kind of failure a message tells of: one that waiting may end, one that nothing ends but a person, or any other.
+//! What kind of failure a message describes: one that waiting may resolve, one that only a person can, or any other.
 
 use super::digest::{Key, mark, salted};
 use super::ends::{clip_to, head};
@@ -8,19 +8,19 @@ use crate::codec::codec;
 use crate::model::{ErrorType, Failure, ToolResult};
 use alloc::string::String;
 
-/// How much of either end of a message counts.
+/// Bytes of each end of a message that enter its class.
 const END: usize = 800;
-/// Words of a message that are looked at.
+/// Words of a message that are read.
 pub(super) const WORDS: usize = 64;
-/// A number further in is a line or a count rather than a status.
+/// Words from the start among which a number may be an HTTP status; further in it is a line number or a count.
 const STATUS_WORDS: usize = 8;
 
-/// How a failure may end.
+/// How a failure can be resolved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Nature {
     /// By doing something else.
     Ordinary,
-    /// By waiting: overload, rate limits, time-outs, the network.
+    /// By waiting: overload, rate limits, timeouts, the network.
     Transient,
     /// By a person: quota, billing, credentials.
     Permanent,
@@ -58,7 +58,7 @@ const PERMANENT: [&str; 9] = [
     "unauthorized",
 ];
 
-/// Pairs of words, one after the other.
+/// Pairs of adjacent words, and what they say.
 const PAIRS: [(&str, &str, Nature); 33] = [
     ("access", "token", Nature::Permanent),
     ("acquire", "lock", Nature::Transient),
@@ -95,10 +95,10 @@ const PAIRS: [(&str, &str, Nature); 33] = [
     ("usage", "limit", Nature::Permanent),
 ];
 
-/// Statuses, of which the first three ask for a person.
+/// HTTP statuses: the first three need a person, the others only time.
 const STATUSES: [&str; 9] = ["401", "402", "403", "429", "500", "502", "503", "504", "529"];
 
-/// The words that say something themselves, and those that say it with the one before.
+/// The words that say something by themselves or together with the word before.
 pub(super) static TELLING: Lexicon = Lexicon::of(&[&TRANSIENT, &PERMANENT, &SECONDS, &STATUSES, &["minute", "second"]]);
 
 /// The second words of [`PAIRS`].
@@ -113,8 +113,8 @@ const SECONDS: [&str; PAIRS.len()] = {
     seconds
 };
 
-/// The nature of a failure: as the host says, else as the message reads. What a person must end wins over what waiting
-/// may, except where the message names the minute after which a quota is full again.
+/// The nature of a failure: as the host states it, else as the message reads. [`Nature::Permanent`] wins over
+/// [`Nature::Transient`], except where the message names a quota per minute or second, which refills by itself.
 pub(crate) fn nature(failure: &Failure) -> Nature {
     match failure.error_type {
         Some(ErrorType::Authentication) => return Nature::Permanent,
@@ -129,7 +129,7 @@ pub(crate) fn nature(failure: &Failure) -> Nature {
     }
 }
 
-/// The nature of a failure as its message alone reads.
+/// The nature of a failure judged by its message alone.
 pub(crate) fn of_message(message: &str) -> Nature {
     let (mut told, mut words, mut last) = (Told::default(), 0, "");
     each_run::<NO_JOINT>(message, |from, to| {
@@ -144,7 +144,7 @@ pub(crate) fn of_message(message: &str) -> Nature {
     told.nature()
 }
 
-/// What the words of a message have told so far.
+/// What the words of a message have said so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Told {
     transient: bool,
@@ -153,7 +153,7 @@ pub(super) struct Told {
 }
 
 impl Told {
-    /// A word that may say something, with the one before it; `words` stand before it.
+    /// Takes a word that may say something and the one before it; `words` is the number of words before it.
     #[inline(never)]
     pub(super) fn tells(&mut self, words: usize, before: &str, word: &str) {
         self.transient |= listed(&TRANSIENT, word);
@@ -180,26 +180,26 @@ impl Told {
     }
 }
 
-/// Bytes of a result that are looked at for whether waiting may help.
+/// Bytes of a result that are read to see whether waiting may help.
 const READ: usize = 800;
 
-/// Whether waiting may end what a failed result tells.
+/// Whether the failure that a result describes may be resolved by waiting.
 pub(crate) fn transient(result: &ToolResult) -> bool {
     of_message(beginning(&result.output)) == Nature::Transient
 }
 
-/// Whether a failed result tells that the call itself has waited, until its time was over:
+/// Whether a failed result says that the call itself waited until its time was up:
 /// `timed out waiting for the condition`.
 pub(crate) fn waited(output: &str) -> bool {
     beginning(output).contains("imed out waiting")
 }
 
-/// What is looked at for it.
+/// The part of an output that is read for its nature.
 pub(super) fn beginning(output: &str) -> &str {
     head(output, READ)
 }
 
-/// The class of a message whatever made it: equal for messages that differ in numbers, names and paths alone.
+/// The class of a message, whatever produced it: equal for messages that differ only in numbers, names and paths.
 pub(crate) fn mistake(message: &str, salt: u64) -> Key {
     let mut normal = String::new();
     let (first, last) = clip_to(message, END);
@@ -208,7 +208,7 @@ pub(crate) fn mistake(message: &str, salt: u64) -> Key {
     salted("class", salt, normal.as_bytes())
 }
 
-/// A message without what changes by itself, as a mark: its figures are its own.
+/// The mark of a message without what changes by itself; its figures are kept.
 pub(crate) fn told(message: &str, salt: u64) -> u32 {
     let mut normal = String::new();
     normalise(message, Strength::Light, &mut normal);

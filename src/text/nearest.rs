@@ -1,12 +1,12 @@
 use alloc::vec::Vec;
 
-/// Edits that a typing mistake takes at most.
+/// Maximum number of edits between a typo and the word that was meant.
 const MISTAKES: usize = 3;
-/// Words that are longer are no typing mistakes of anything.
+/// Bytes of the longest word that may be a typo.
 const LONGEST: usize = 64;
 
-/// The known word that a mistyped one was most likely meant to be: the one that takes the fewest edits, where those are
-/// few for its length.
+/// The known word that a mistyped one was most likely meant to be: the one at the smallest edit distance, if that is
+/// small for its length.
 pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if word.len() > LONGEST {
         return None;
@@ -16,7 +16,7 @@ pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) 
     (edits <= MISTAKES && edits * 2 < name.chars().count().max(2)).then_some(name)
 }
 
-/// How many characters have to be put in, left out or changed.
+/// The Levenshtein distance of two words, in characters.
 fn edits(a: &str, b: &str) -> usize {
     let mut row: Vec<usize> = (0..=b.chars().count()).collect();
     for (begun, of_a) in a.chars().enumerate() {

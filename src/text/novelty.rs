@@ -1,55 +1,56 @@
-//! Text as it streams: how much of it has not been said before, in O(1) per character with bounded memory.
+//! How much of a text has not been said before, judged as it streams: O(1) per character with bounded memory.
 //!
-//! Three words in a row are new unless they were said before, as far as a table of fingerprints remembers. Words are
-//! weighed in blocks; a stretch of blocks with little that is new is a text that turns in circles without repeating
-//! itself exactly. Where not even a word is new in as many words of prose, that is worth much more: the same few things
-//! are said in ever other orders. As everywhere with streams, how the text was cut into pieces makes no difference.
+//! A word is new unless a table of fingerprints remembers it after the same two words. Words are weighed in blocks; a
+//! run of blocks with little that is new is a text that goes in circles without repeating itself exactly. Where even
+//! the single words of so much prose are all known, that counts for much more: the same few things are said in ever
+//! other orders. As for all streams, it makes no difference how the text was cut into chunks.
 
 use super::rows::Rows;
 use super::stream::Layout;
 use crate::codec::codec;
 use alloc::vec::Vec;
 
-/// Fingerprints remembered, one per slot: the newest of those that share it.
+/// Slots of the fingerprint table; a newer fingerprint replaces the older one in its slot.
 const SLOTS: usize = 1280;
-/// Words of a block, in quarters: a word in a list, a table or a fence is a quarter.
+/// Words per block. Weights are in quarters of a word: a word in a list, a table or a code fence counts a quarter.
 pub(crate) const BLOCK_WORDS: u32 = 64;
 const BLOCK: u32 = BLOCK_WORDS * PLAIN;
 const PLAIN: u32 = 4;
-/// New words below which a block says little, and below which it says so little that it counts twice, in per cent.
+/// Percentages of new words below which a block says little, and below which it says so little that it counts twice.
 const LITTLE: u32 = 40;
 const LEAST: u32 = 25;
 
-/// Words that were never heard before, beyond which a block says something all the same: whose list it is, what befell
-/// this time.
+/// First occurrences of words, numbers aside, beyond which a block earns no points: it is about something else each
+/// time, such as the next name on a list.
 const NAMED: u32 = 1;
 
-/// What a block of prose is worth in which at most one word is new; as many blocks as all the words that were said are
-/// worth nothing, for in a long text such come by chance.
+/// Points of a block of prose with at most one new word. The first such blocks in a row earn none, as many as there are
+/// blocks of distinct words so far: in a long text they occur by chance.
 const BARREN: u32 = 5;
 
-/// Blocks in a row that say little.
+/// Consecutive blocks that say little.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Drift {
     pub(crate) blocks: u32,
-    /// The same, where those that say least count twice.
+    /// Their score; blocks that say least count twice.
     pub(crate) points: u32,
-    /// Characters before the first of them.
+    /// Characters of the stream before the first of them.
     pub(crate) offset: u64,
-    /// Rows that come round, where that is what drifts.
+    /// Consecutive recurring rows, if those are what drifts.
     pub(crate) rows: u32,
 }
 codec!(struct Drift { blocks, points, offset, rows });
 
-/// Where the stream is.
+/// The position in the stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Cursor {
     layout: Layout,
     characters: u64,
-    /// Hash of the word that is being said; 0 between words.
+    /// Hash of the current word; 0 between words.
     word: u32,
-    /// It has a digit; and the one before had.
+    /// The current word contains a digit.
     number: bool,
+    /// The word before it did.
     follows: bool,
 }
 codec!(struct Cursor { layout, characters, word, number, follows });
@@ -62,36 +63,36 @@ impl Cursor {
     }
 }
 
-/// The words of a text's prose, as far as a table remembers them, and whether any was new of late.
+/// The distinct words of a text's prose, as far as a table remembers them, and whether any was new recently.
 #[derive(Clone, Debug, Default)]
 struct Prose {
     heard: Heard,
-    /// Words of this block, and the new ones among them.
+    /// Words in this block, and the new ones among them.
     words: u32,
     new: u32,
-    /// Words that were new since it was last asked, numbers aside.
+    /// New words since the last block of [`Novelty`] ended, numbers aside.
     named: u32,
-    /// Words that were new in all.
+    /// New words in total.
     distinct: u32,
     /// Characters before this block.
     block: u64,
-    /// Blocks in a row without a new word.
+    /// Consecutive blocks with at most one new word.
     barren: Drift,
 }
 codec!(struct Prose { heard, words, new, named, distinct, block, barren });
 
-/// Places in the table of words, and how many words each holds.
+/// Sets in the table of words, and words per set.
 const PLACES: usize = 128;
 const WAYS: usize = 4;
 
-/// Words that were heard, in places of which there are always as many: fingerprints of a byte each, the one that was
-/// entered last first; 0 is none.
+/// Words heard before, as a table with a fixed number of sets: one-byte fingerprints, the latest to be entered first; 0
+/// is empty.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Heard(Vec<[u8; WAYS]>);
 codec!(struct Heard(_));
 
 impl Heard {
-    /// Whether a word was not heard before, as far as is known.
+    /// Enters a word; whether it was new, as far as the table remembers.
     #[inline]
     pub(super) fn learn(&mut self, word: u32, places: usize) -> bool {
         if self.0.len() != places {
@@ -101,7 +102,7 @@ impl Heard {
         let fingerprint = (hash >> 16 & 0xff).max(1);
         let Some(place) = self.0.get_mut((hash >> 25) as usize % places) else { return false };
         let known = u32::from_le_bytes(*place);
-        // A byte that is the fingerprint leaves its high bit.
+        // SWAR: a byte equal to the fingerprint is zero here, which sets its high bit below.
         let other = known ^ fingerprint.wrapping_mul(0x0101_0101);
         let new = other.wrapping_sub(0x0101_0101) & !other & 0x8080_8080 == 0;
         if new {
@@ -116,8 +117,8 @@ impl Heard {
 }
 
 impl Prose {
-    /// Takes a word in, and tells whether it ends a block. A number that was said before is none: those of a table come
-    /// again.
+    /// Takes a word; whether it ended a block. A number that was said before does not count as a word: tables repeat
+    /// them.
     #[inline]
     fn take(&mut self, word: u32, cursor: &Cursor, names: bool) -> bool {
         if self.heard.learn(word, PLACES) {
@@ -161,22 +162,23 @@ fn mix(sum: u64, word: u32) -> u64 {
     (sum ^ u64::from(word)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
 }
 
-/// The hash of a word with one more letter; never 0.
+/// The hash of a word extended by a letter; never 0.
 #[inline]
 fn next(word: u32, letter: u32) -> u32 {
     word.wrapping_mul(31).wrapping_add(letter).max(1)
 }
 
+/// The state of one stream.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Novelty {
-    /// One byte each; 0 is empty.
+    /// Fingerprints of three words in a row, one byte each; 0 is empty.
     seen: Vec<u8>,
     cursor: Cursor,
-    /// The two words before it.
+    /// The two words before the current one.
     before: [u32; 2],
-    /// Sum over all words, for comparison.
+    /// Hash of all words so far, for comparing streams.
     sum: u64,
-    /// Weight of the words of this block, and of the new ones among them.
+    /// Weight of the words in this block, and of the new ones among them.
     weight: u32,
     new: u32,
     /// Characters before this block.
@@ -188,20 +190,20 @@ pub(crate) struct Novelty {
 codec!(struct Novelty { seen, cursor, before, sum, weight, new, block, drift, prose, rows });
 
 impl Novelty {
-    /// Goes on by a piece of text; the drift in it that weighs most.
+    /// Reads the next chunk of text and returns the drift with the most points at any time in it.
     pub(crate) fn feed(&mut self, text: &str) -> Drift {
         if self.seen.len() != SLOTS {
             self.seen.resize(SLOTS, 0);
         }
         let mut heaviest = self.drift();
-        // Kept apart from the rest of the state, so that they stay in registers.
+        // A local copy, so that it stays in registers.
         let mut cursor = self.cursor;
         let bytes = text.as_bytes();
         let mut at = 0;
         while let Some(byte) = bytes.get(at).copied() {
             let letter = letter(byte);
             if letter != 0 && cursor.layout.is_settled() {
-                // Within a word nothing else can happen.
+                // Fast path: within a word only letters and digits matter.
                 let (before, mut word) = (at, cursor.word);
                 let mut letters = if word == 0 || !cursor.number { LETTER } else { 0 };
                 while let Some(letter) = bytes.get(at).map(|byte| self::letter(*byte)).filter(|letter| *letter != 0) {
@@ -219,7 +221,7 @@ impl Novelty {
                 let Some(rest) = text.get(at..) else { break };
                 for character in rest.chars().take_while(|character| !character.is_ascii()) {
                     self.wide(character, &mut cursor, &mut heaviest);
-                    // Beyond ASCII nothing but text matters to the layout.
+                    // To the layout every non-ASCII character is plain text.
                     cursor.layout.byte(byte);
                     cursor.characters = cursor.characters.saturating_add(1);
                     at += character.len_utf8();
@@ -245,7 +247,7 @@ impl Novelty {
 
     fn wide(&mut self, character: char, cursor: &mut Cursor, heaviest: &mut Drift) {
         let is_word = is_word(character);
-        // What ends nearly every sentence of such words is told without a table.
+        // Fast path: recognises common CJK punctuation without the Unicode tables.
         let punctuation =
             matches!(character, '\u{3001}'..='\u{3003}' | '\u{3008}'..='\u{3020}' | '\u{ff01}'..='\u{ff0f}');
         if !is_word && !punctuation && character.is_alphanumeric() {
@@ -263,11 +265,12 @@ impl Novelty {
         }
     }
 
-    /// Takes the word in that has ended; it may be a character `alone`.
+    /// Takes the word that has ended; `alone` if it is a single character that is a word of its own.
     fn take_word(&mut self, cursor: &mut Cursor, heaviest: &mut Drift, alone: bool) {
         let word = core::mem::take(&mut cursor.word);
         let [first, second] = self.before;
-        // Of a script without blanks two characters are what a word is elsewhere, so that half of the pairs are enough.
+        // In a script without spaces a pair of characters corresponds to a word, and counting half of the pairs is
+        // enough.
         if !(alone && word & 1 == 0) && cursor.layout.is_prose() {
             let said = if alone { word ^ second.rotate_left(13) } else { word };
             let names = !(cursor.number || alone && cursor.follows);
@@ -295,7 +298,7 @@ impl Novelty {
         }
     }
 
-    /// Weighs the block that has ended.
+    /// Judges the block that has ended.
     #[inline(never)]
     fn ends(&mut self, characters: u64) {
         let named = core::mem::take(&mut self.prose.named);
@@ -313,29 +316,29 @@ impl Novelty {
         (self.weight, self.new, self.block) = (0, 0, characters);
     }
 
-    /// The drift that goes on.
+    /// The current drift with the most points.
     pub(crate) fn drift(&self) -> Drift {
         let drift = if self.prose.barren.points > self.drift.points { self.prose.barren } else { self.drift };
         let round = self.rows.drift();
         if round.points > drift.points { round } else { drift }
     }
 
-    /// Whether two streams have been told the same words.
+    /// Whether two streams have read the same words.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         self.cursor == other.cursor && self.sum == other.sum
     }
 
-    /// Whether a restored state is within its caps.
+    /// Whether a restored state respects its bounds.
     pub(crate) fn fits(&self) -> bool {
         let table = self.seen.is_empty() || self.seen.len() == SLOTS;
         table && self.weight < BLOCK && self.new <= self.weight && self.prose.fits() && self.rows.fits()
     }
 }
 
-/// The bit that all of [`LETTERS`] have but the digits.
+/// The bit set in every non-zero entry of [`LETTERS`] except the digits.
 const LETTER: u8 = 0x40;
 
-/// ASCII letters, digits and `_` in lower case; 0 for every other byte.
+/// ASCII letters and digits in lower case, and a non-zero value for `_`; 0 for every other byte.
 #[expect(clippy::indexing_slicing, reason = "evaluated at compile time: an index out of range would not build")]
 static LETTERS: [u8; 256] = {
     let mut table = [0; 256];
@@ -354,7 +357,7 @@ fn letter(byte: u8) -> u8 {
     LETTERS.get(usize::from(byte)).copied().unwrap_or(0)
 }
 
-/// Characters that are words of their own: Han, Hiragana, Katakana.
+/// Characters that are words of their own: Han, Hiragana and Katakana.
 fn is_word(character: char) -> bool {
     matches!(u32::from(character), 0x3040..=0x30ff | 0x31f0..=0x31ff | 0x3400..=0x4dbf | 0x4e00..=0x9fff
         | 0xf900..=0xfaff | 0xff66..=0xff9f | 0x2_0000..=0x3_ffff)
@@ -377,7 +380,7 @@ mod tests {
             novelty.feed(text);
             novelty.drift.blocks
         };
-        // 64 words a block: 640 known ones after the first lap are ten blocks.
+        // 64 words per block: the 640 words after the first lap make ten blocks.
         let lap: String = (0..40).map(|n| format!("word{n} ")).collect();
         assert_eq!(blocks(&lap.repeat(19)), 10);
         assert_eq!(blocks(&lap.to_uppercase().repeat(19)), 10);
@@ -410,18 +413,18 @@ mod tests {
             novelty.feed(text);
             novelty.prose.barren.points
         };
-        // Eleven things, each time in another order: every triple may be new, no word is.
+        // Eleven words in ever other orders: every triple may be new, but no word is.
         let words = ["sun", "water", "soil", "pot", "shoot", "feed", "morning", "week", "leaf", "room", "root"];
         let said = |n: usize| words[n * n / 3 % 11];
         let text = |count: usize| (0..count).map(|n| format!("{} ", said(n * 7 + n / 11))).collect::<String>();
-        // The first block brings them, and each that follows counts five.
+        // The first block introduces them, and each of the following earns five points.
         assert_eq!(barren(&text(64 * 2)), 5);
         assert_eq!(barren(&text(64 * 4)), 15);
         // The more words there were before, the longer it takes.
         let before: String = (0..192).map(|n| format!("other{n} ")).collect();
         assert_eq!(barren(&format!("{before}{}", text(64 * 4))), 0);
         assert_eq!(barren(&format!("{before}{}", text(64 * 6))), 10);
-        // List items are said, their numbers are not; tables, fences and figures that come again are not counted.
+        // The words of list items count, their numbers do not; neither do tables, code fences and repeated figures.
         let list: String =
             (0..64).map(|n| format!("{n}. {} {} {} {}\n", said(n), said(n + 1), said(n + 5), said(n + 9))).collect();
         assert_eq!(barren(&list), 15);
@@ -429,7 +432,7 @@ mod tests {
         assert_eq!(barren(&fence), 0);
         let grid: String = (0..400).map(|n| format!("{}\n", n * n % 97)).collect();
         assert_eq!(barren(&grid), 0);
-        // In a script without blanks two characters are what a word is elsewhere.
+        // In a script without spaces a pair of characters corresponds to a word.
         let signs = |count: u32| (0..count).filter_map(|n| char::from_u32(0x4e00 + n * n % 60));
         assert!(barren(&signs(600).collect::<String>()) >= 10);
         let pairs = (0..30).flat_map(|one| (0..30).flat_map(move |other| [one, other]));
@@ -445,11 +448,11 @@ mod tests {
         let name = |n: u8| format!("{}o{}a", char::from(b'b' + n / 9), char::from(b'b' + n % 9));
         let turns = |who: &dyn Fn(u8) -> String| drift(&(0..60).map(|n| turn(&who(n))).collect::<String>()).points;
         assert!(turns(&name) <= 1);
-        // Numbers, and few names over and over, are nobody's turn.
+        // Numbers, and a few names over and over, are not somebody else's turn each time.
         for who in [&(|n: u8| format!("{n}")) as &dyn Fn(u8) -> String, &|n| format!("crew{n}"), &|n| name(n % 5)] {
             assert!(turns(who) >= 15);
         }
-        // A number beside a sign of a script without blanks makes no word.
+        // A number next to a character of a script without spaces does not make a new word.
         let lap = |n: u8| format!("所以阀门必须先打开再关闭，然后第{n}号苗床必须浇水，");
         assert!(drift(&(0..90).map(lap).collect::<String>()).points >= 30);
     }
@@ -471,12 +474,12 @@ mod tests {
 
     #[test]
     fn what_says_least_counts_twice() {
-        // Every third word is new, and no word is.
+        // In one a third of the triples are new, in the other none are.
         let some: String = (0..900).map(|n| format!("{} ", if n % 9 == 0 { n } else { n % 9 })).collect();
         let (some, none) = (drift(&some), drift(&"one and the same thing over and over again ".repeat(100)));
         assert!(some.blocks >= 10 && some.points == some.blocks, "{some:?}");
         assert!(none.blocks >= 10 && none.points >= none.blocks * 2 - 2, "{none:?}");
-        // One text with both: what weighs most is told, and not what is longest.
+        // One text with both: the drift with the most points is reported, not the longest.
         let lap = |from: usize, every: usize, words: usize| -> String {
             (0..words).map(|n| format!("w{} ", from + if n % every == 0 { n } else { n % every })).collect()
         };

@@ -1,60 +1,60 @@
-//! How often a user has ordered something to be done: `run it 20 times`, `ten cycles`, `every five minutes`; whether
-//! many things are to be gone through, `one by one`; and whether something is to be waited for.
+//! How often a user has ordered something to be done (`run it 20 times`, `ten cycles`, `every five minutes`), whether
+//! many things are to be gone through (`one by one`), and whether something is to be waited for.
 //!
-//! Who does what was ordered goes round in circles on purpose.
+//! An agent that does what was ordered goes round in circles on purpose.
 
 use super::words::{is_in, place_in, same};
 use alloc::vec::Vec;
 
-/// The longest message that is read: what is longer is a brief with figures of its own.
+/// Bytes of the longest message that is read: a longer one is a brief with figures of its own.
 const LONGEST: usize = 1500;
-/// The most that counts as ordered; a watch is without an end.
+/// The highest count that is returned; a watch has no end and counts as this.
 const MOST: u32 = 100;
 const WATCH: u32 = MOST;
-/// Words within which a span of time follows: `every half minute`.
+/// Words after `every` within which a span of time makes it a watch: `every half minute`.
 const WITHIN: u32 = 4;
 
-/// What is counted when something is done again; words apart by blanks, as in all lists here.
+/// What is counted when something is repeated. Like all lists here, words separated by single spaces.
 const TIMES: &str = "attempts cycles defa durchgänge durchläufe ejecuciones essais fois gange ganger gånger iterations keer kere \
     kertaa kez krát lecturas läufe maal mal measurements messungen mesures passes razy readings repeats repetitions reps \
     rondas rounds runden runs times trials veces vezes volte x раз раза";
-/// The same in scripts without blanks, right behind the number, and what makes a watch of a span there.
+/// The same in scripts without spaces, directly after the number, and what makes a span of time a watch there.
 const COUNTED: [char; 4] = ['回', '次', '遍', '번'];
 const EACH: [&str; 5] = ["ごと", "おき", "每", "毎", "마다"];
-/// Numbers in words, and what each is.
+/// Numbers in words, and the value of each.
 const NUMBERS: &str = "dozen eight eleven fifteen fifty five four hundred nine seven six ten three twenty";
 const VALUES: [u8; 14] = [12, 8, 11, 15, 50, 5, 4, 100, 9, 7, 6, 10, 3, 20];
 /// Words before a number that make it a limit.
 const LIMITS: &str = "bis exceed höchstens limit max maximal maximum most máximo only than to up within";
-/// Words that begin how often, and the spans of time that follow them.
+/// Words that introduce a frequency, and the spans of time that may follow them.
 const EVERY: &str = "alle cada chaque each einmal elke every fois her hver hvert jede ogni once toutes varje vez volta каждую каждые \
     каждый раз";
 const SPANS: &str = "abend dakika dakikada day days dia evening giorni giorno h heure heures hora horas hour hours jour jours m mattina min mins \
     minute minuten minutes minuti minuto minutos morgen morning night noche s sec seconde secondes seconds \
     segundos minut minuter sekunde sekunden semaine semana sera soir stunde stunden tag tage timme uur week woche день минут минуту \
     минуты секунд час часа часов";
-/// Words behind which a sentence tells what has been, and orders nothing.
+/// Words after which a sentence reports what happened and orders nothing.
 const TOLD: &str = "already been did failed had has have repeated was were";
-/// Words after `3 times` that compare, and such after `3 times as`.
+/// Words after `3 times` that make it a comparison, and words that do so after `3 times as`.
 const COMPARE: &str = "a an faster greater her his its larger less longer more plus that the";
 const AS: &str = "big fast heavy high large long many much old";
 
-/// Words that tell to wait, where one of the next follows right behind them.
+/// Words that order to wait if one of the second list directly follows.
 const WAIT: &str = "aspetta aspettare attendez attends attendre attendi espera esperar espere hold wait warte warten";
 const FOR: &str = "a auf bis che finché for hasta jusqu'à on que till til until";
-/// Words that tell to look again and again, and such that do so where it is said until when.
+/// Words that order to look repeatedly after `keep` or `continue`, and words that do so if `until` follows.
 const LOOK: &str = "checking looking monitoring pinging polling probing refreshing watching";
 const LOOK_UNTIL: &str = "ask check look monitor observe ping probe query refresh watch";
 const UNTIL: &str = "til till until";
-/// Words behind which a poll is a thing, and words of work that is done until it is well, which is no look.
+/// Words after which `poll` is a noun; and verbs of work that is repeated until it succeeds, which is not looking.
 const ARTICLES: &str = "a an another opinion our straw that the their this your";
 const WORK: &str = "change correct debug edit fix implement improve make mend refactor repair rewrite write";
-/// Words behind `wait for` that tell whom nobody can look for, and words before `wait` that forbid it.
+/// Words after `wait for` that name a person or something only a person gives, and words that negate an order.
 const NOBODY: &str =
     "any approval confirmation feedback further input instructions me my permission us user user's your";
 const NEVER: &str = "cannot can't don't dont never no not without";
 
-/// The sentences of a text, and parts of such.
+/// The sentences of a text, and clauses up to a semicolon.
 fn sentences(text: &str) -> impl Iterator<Item = &str> {
     text.split(['.', '!', '?', ';', '\n'])
 }
@@ -63,7 +63,7 @@ fn words(sentence: &str) -> impl Iterator<Item = &str> {
     sentence.split(|char| !is_of_word(char)).filter(|word| !word.is_empty())
 }
 
-/// Whether a text orders to wait for something, or to look at it until it is as wanted.
+/// Whether a text orders to wait for something, or to look at it until it is in some state.
 pub(crate) fn orders_wait(text: &str) -> bool {
     text.len() <= LONGEST && sentences(text).any(waits_in)
 }
@@ -87,7 +87,7 @@ fn waits_in(sentence: &str) -> bool {
     false
 }
 
-/// What tells that many things are to be gone through.
+/// Phrases that say that many things are to be gone through.
 const SWEEPS: [&str; 22] = [
     "einer nach dem anderen",
     "eins nach dem anderen",
@@ -113,24 +113,24 @@ const SWEEPS: [&str; 22] = [
     "하나씩",
 ];
 
-/// Whether a text orders to go through many things, one after the other, or to see that they fail.
+/// Whether a text orders to go through many things one after the other, or to check that they fail.
 pub(crate) fn orders_sweep(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     text.len() <= LONGEST && (SWEEPS.iter().any(|sweep| lower.contains(sweep)) || wants_failures(text))
 }
 
-/// Words that order to see whether something is so, and for what is refused.
+/// Words that order to check whether something holds, words that follow them, and words for being refused.
 const SEE: &str = "check compruebe comprueba confirm prove prüfe prüfen test teste verify verifica vérifie vérifiez";
 const THAT: &str = "all any che dass each every que that";
 const REFUSED: &str = "abgelehnt abgewiesen blocked denied fail fails forbidden rechaza rechazado rechazados refuse refused refusé \
     refusés refuses reject rejected rejects rifiutato rifiutati verweigert";
-/// Words before that which make it what goes wrong or must not.
+/// Words that, before one of [`REFUSED`], make it a complaint or something that must not happen.
 const WHY: &str = "can't cannot don't how if never no not nor warum what when where which why without";
-/// Things that are to fail where they are called negative.
+/// Nouns that after `negative` name something that is to fail.
 const CASES: &str = "case cases check checks path paths test tests";
 
-/// Whether that is what the text is about, as its first words have it: `check that a guest is refused everywhere`,
-/// `run the negative cases`. Further on, it is what a piece of work has to do besides.
+/// Whether a text is about checking failures, by its first sentence: `check that a guest is refused everywhere`,
+/// `run the negative cases`. In later sentences, it is a side condition of other work.
 fn wants_failures(text: &str) -> bool {
     let sentence = sentences(text).next().unwrap_or_default();
     let words = || sentence.split(|char: char| !(is_of_word(char) || char == '_')).filter(|word| !word.is_empty());
@@ -140,7 +140,7 @@ fn wants_failures(text: &str) -> bool {
     sees && refused() || words().zip(words().skip(1)).any(|(word, next)| same(word, "negative") && is_in(CASES, next))
 }
 
-/// The most times that a text orders something; 0 where it orders nothing of the kind.
+/// The highest number of times that a text orders something, up to [`MOST`]; 0 if it orders no repetition.
 pub(crate) fn ordered_times(text: &str) -> u32 {
     if text.len() > LONGEST {
         return 0;
@@ -148,13 +148,14 @@ pub(crate) fn ordered_times(text: &str) -> u32 {
     sentences(text).map(of_sentence).max().unwrap_or(0).min(MOST)
 }
 
-/// `each dog's` is about no second.
+/// Apostrophes belong to words, so that the `s` of `each dog's` is not a second.
 fn is_of_word(char: char) -> bool {
     char.is_alphanumeric() || matches!(char, '\'' | '’')
 }
 
 fn of_sentence(sentence: &str) -> u32 {
-    // The words before, the latest one last, and for how many words more a span of time tells how often.
+    // The four words before, the latest one last; the highest count; and for how many more words a span of time makes a
+    // watch.
     let (mut before, mut most, mut every) = ([""; 4], 0, 0_u32);
     let words: Vec<&str> = words(sentence).collect();
     for (at, word) in words.iter().enumerate() {
@@ -170,7 +171,7 @@ fn of_sentence(sentence: &str) -> u32 {
         let count = match word.strip_suffix('x').and_then(number) {
             Some(count) => Some(count),
             None if !word.is_ascii() && word.contains(|char: char| char.is_ascii_digit()) => Some(counted(word)),
-            // So often for each of several things is twice as often at least: `five runs each`, `five of each`,
+            // A count for each of several things is at least twice as many: `five runs each`, `five of each`,
             // `5 times per setting`.
             None if same(word, "each") || same(word, "per") && is_in(TIMES, before[3]) => {
                 let [.., other, latest] = before;
@@ -190,7 +191,7 @@ fn of_sentence(sentence: &str) -> u32 {
     most
 }
 
-/// What a text of a script without blanks orders: `テストを15回`, `每5分钟`; `第3次` is the third.
+/// What a text in a script without spaces orders: `テストを15回`, `每5分钟`. `第3次` is an ordinal and does not count.
 fn counted(text: &str) -> u32 {
     let each = EACH.iter().any(|each| text.contains(each));
     let (mut most, mut rest) = (0, text);
@@ -204,6 +205,7 @@ fn counted(text: &str) -> u32 {
     most
 }
 
+/// A number above 2, in digits or in words.
 fn number(word: &str) -> Option<u32> {
     let named = || Some(u32::from(*VALUES.get(place_in(NUMBERS, word)?)?));
     word.parse().ok().or_else(named).filter(|count| *count > 2)

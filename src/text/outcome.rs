@@ -1,7 +1,8 @@
-//! What came of a call, comparable.
+//! What a call led to, in a comparable form.
 //!
-//! Outcomes are compared thrice: to the byte, with what changes by itself masked, and — long ones — with the digits
-//! masked as well. An error is compared by its class: what kind of mistake it is, whatever the arguments were.
+//! Outcomes are compared at three levels: byte for byte; with what changes by itself masked; and, if they are long,
+//! with digits masked as well. An error is also compared by its class: the kind of mistake, whatever the arguments
+//! were.
 
 use super::again::Again;
 use super::answer::{Says, nothing_in, says};
@@ -25,67 +26,67 @@ use crate::model::{Outcome, ToolResult};
 use alloc::{string::String, vec::Vec};
 use core::fmt::Write;
 
-/// What is known of a result.
+/// What is known about a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OutcomeFacts {
-    /// Equal for results equal to the byte.
+    /// Equal for results that are equal byte for byte.
     pub(crate) exact: Key,
-    /// Equal for results equal but for what changes by itself; always where `exact` is.
+    /// Equal for results that differ only in what changes by itself; always equal where `exact` is.
     pub(crate) light: Key,
-    /// Equal for results of at least [`SHAPE_WORDS`] words equal but for digits too; none where a result tells how far
-    /// it is (`42 %`, `3/10`, `3 of 10`).
+    /// Equal for results of at least [`SHAPE_WORDS`] words that differ only in that and in digits. `None` for shorter
+    /// results and for those that report progress (`42 %`, `3/10`, `3 of 10`).
     pub(crate) shape: Option<Key>,
-    /// The class of an error; none of a success and of a negative answer.
+    /// The class of an error; `None` for successes and negative answers.
     pub(crate) class: Option<Key>,
-    /// The same whatever the tool: what went wrong, for comparing tools that fail at one thing.
+    /// The same, independent of the tool: for comparing tools that fail in the same way.
     pub(crate) mistake: Option<Key>,
-    /// The call was turned away before it did anything.
+    /// Why the call was rejected before it did anything, if it was.
     pub(crate) refusal: Option<Refusal>,
-    /// The host said so itself: words in an output may be anybody's.
+    /// The host itself rejected the call; the text of an output may be anybody's.
     pub(crate) by_host: bool,
-    /// The call failed: by its outcome or by its exit code.
+    /// The call failed, by its outcome or by its exit code.
     pub(crate) failed: bool,
-    /// The answer is that there is nothing: of a success in words, of a failure in silence.
+    /// The answer is that there is nothing: a success that says so or is empty, or a failure that says nothing.
     pub(crate) negative: bool,
-    /// A success without a word outside tags: blank, or figures alone.
+    /// A success without a word outside tags: blank or figures only.
     pub(crate) wordless: bool,
     /// The answer is to wait.
     pub(crate) waiting: bool,
-    /// Waiting may end what a failure tells.
+    /// Waiting may resolve the failure.
     pub(crate) transient: bool,
-    /// Letters outside masked tokens, counted up to 64.
+    /// Letters outside masked tokens, counted up to [`LETTERS_COUNTED`].
     pub(crate) letters: u32,
-    /// The answer tells how far something is.
+    /// The answer reports progress.
     pub(crate) progress_mark: bool,
-    /// A success that holds hardly a word but the call's own; told by whoever knows the call.
+    /// A success that contains hardly a word but the call's own; set by the caller, which knows the call.
     pub(crate) echo: bool,
-    /// Of what failed.
+    /// The marks of a failed result.
     pub(crate) marks: Option<Marks>,
 }
 
-/// Letters without which figures are all that a result says.
+/// Letters below which a result is little more than figures and has no shape.
 const LETTERS_OF_SHAPE: u32 = 24;
-/// Shorter results that differ in digits differ.
+/// Words below which a result has no shape: short results with different digits are different.
 pub(crate) const SHAPE_WORDS: usize = 16;
 
-/// With fewer letters outside masked tokens, what is masked is the answer.
+/// Letters outside masked tokens below which what is masked is the answer, and the unmasked text is compared.
 const LETTERS_TO_MASK: u32 = 4;
 
-/// Bytes of an answer that is a number alone, at most.
+/// Maximum number of bytes of an answer that is only a zero.
 const ZERO: usize = 16;
-/// Buffers that outlive a call, so that judging an event allocates nothing in the long run.
+/// Buffers that outlive a call, so that in steady state judging an event allocates nothing.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scratch {
     /// For [`call_key`](super::call_key).
     pub(crate) call: String,
-    /// What the tools' names tell.
+    /// What the tools' names reveal.
     pub(crate) names: Names,
     pub(crate) digests: Digests,
     head: String,
     whole: String,
     light: Light,
     json: Buffers,
-    /// How often a user's pattern took too many steps, until somebody counts it.
+    /// How often a user's pattern exceeded its steps, until the caller takes the count.
     pub(crate) cut_short: u32,
     /// The detector's salt.
     pub(crate) salt: u64,
@@ -98,7 +99,7 @@ impl Scratch {
         Self { salt, ..Self::default() }
     }
 
-    /// Buffers of its own for the judging of one call that the tool of this key is asked for.
+    /// Separate buffers for judging one call of the tool with this key.
     pub(crate) fn aside(&self, tool: Key) -> Self {
         Self {
             call: String::with_capacity(512),
@@ -109,26 +110,26 @@ impl Scratch {
     }
 }
 
-/// What a result is before it is read.
+/// What is known of a result before it is read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Glance {
     failed: bool,
     head: Key,
     raw: Key,
-    /// Of what lies between the ends of a long text.
+    /// Digest of what lies between the ends of a long text.
     middle: Option<Key>,
-    /// What is compared is the details, written into [`Scratch::whole`].
+    /// The details are compared instead of the output; they are in [`Scratch::whole`].
     details: bool,
     /// [`OutcomeFacts::exact`].
     pub(crate) exact: Key,
-    /// Outputs that are equal but for what changes by itself, or but for digits, have one. None where the output has to
-    /// be read at once.
+    /// Equal for outputs that differ only in what changes by itself or in digits. `None` if the output must be read at
+    /// once.
     pub(crate) sketch: Option<u32>,
-    /// With a sketch: what is said in JSON.
+    /// If there is a sketch: what the output says, if it is JSON.
     json: Option<Says>,
 }
 
-/// A look at a result, before [`outcome`] reads it.
+/// A first look at a result, before [`outcome`] reads it.
 pub(crate) fn glance(result: &ToolResult, volatile: &Volatile, scratch: &mut Scratch) -> Glance {
     let salt = scratch.salt;
     let exit_code = result.exit_code.filter(|code| *code != 0);
@@ -164,7 +165,7 @@ pub(crate) fn glance(result: &ToolResult, volatile: &Volatile, scratch: &mut Scr
     Glance { failed, head, raw, middle, details: details.is_some(), exact, sketch, json }
 }
 
-/// What is compared of a text once it is masked.
+/// What is compared of a text after masking.
 struct Compared {
     light: Key,
     shape: Option<Key>,
@@ -172,7 +173,7 @@ struct Compared {
     progress_mark: bool,
 }
 
-/// Buffers for that.
+/// Buffers for masking.
 #[derive(Clone, Debug, Default)]
 struct Light {
     text: String,
@@ -182,7 +183,7 @@ struct Light {
 }
 
 impl Light {
-    /// Masks the ends of a text, or the JSON that it is.
+    /// Masks the ends of a text, or the JSON it is, and digests them.
     fn compare(
         &mut self,
         (first, last): (&str, &str),
@@ -205,10 +206,10 @@ impl Light {
                 numbers.clear();
                 numbers.push((0, light.len()));
             }
-            // Names of fields in which there is nothing tell nothing.
+            // Names of empty fields say nothing.
             letters = if !failed && answer.is_hollow() { 0 } else { super::mask::letters(light) };
         } else {
-            // What lies between the ends is compared to the byte: masking megabytes would cost more than it tells.
+            // The middle is compared byte for byte: masking megabytes would cost more than it reveals.
             for end in [first, last] {
                 letters += normalise_light(&volatile.apply(end, cut_short), light, numbers).letters;
             }
@@ -221,7 +222,7 @@ impl Light {
         let light_text = if comparable { light_digest } else { *raw };
 
         other.clear();
-        // Of what is short nothing but the mark counts.
+        // For short texts only the progress mark is needed.
         let long = is_long(light) && letters >= LETTERS_OF_SHAPE;
         let progress_mark = digits_masked(light, numbers, long.then_some(&mut *other));
         let shape = (long && !progress_mark).then(|| {
@@ -233,18 +234,18 @@ impl Light {
     }
 }
 
-/// The ends of an output that was left unread, or all of it where it is JSON.
+/// The ends of an output that was left unread, or all of it if it is JSON.
 #[derive(Clone, Debug)]
 pub(super) struct Kept {
     glance: Glance,
     salt: u64,
     text: String,
-    /// Where the last end begins.
+    /// Where the second end begins.
     split: usize,
 }
 
 impl Kept {
-    /// Nothing where it is too long to be kept; `room` is a text whose place may be taken.
+    /// `None` if the text is too long to be kept; `room` is a string whose allocation may be reused.
     pub(super) fn of(text: &str, glance: &Glance, salt: u64, mut room: String) -> Option<Self> {
         let (first, last) = if is_json(text) { (text, "") } else { clip(text) };
         let length = first.len() + last.len();
@@ -268,7 +269,7 @@ impl Kept {
         self.text
     }
 
-    /// [`OutcomeFacts::light`] and [`OutcomeFacts::shape`], as they would have been.
+    /// [`OutcomeFacts::light`] and [`OutcomeFacts::shape`], as [`outcome`] would have computed them.
     pub(super) fn read(&self) -> (Key, Option<Key>) {
         let ends = self.text.split_at_checked(self.split).unwrap_or_default();
         let mut json = Buffers::default();
@@ -279,9 +280,9 @@ impl Kept {
     }
 }
 
-/// Reads a result of `tool` at which there was a `glance`; `echo` is what its error may repeat of the call's arguments.
-/// What is no fuller than `quiet` is no negative answer to this call. Of one that is `left` unread nothing is known but
-/// what equals it to the byte and what its ends say.
+/// Reads a result of `tool` that [`glance`] has looked at. `echo` holds the words of the call's arguments that its
+/// error may repeat. An answer no fuller than `quiet` is not a negative answer to this call. Of a result that is `left`
+/// unread, only byte equality and what its ends say are known.
 pub(crate) fn outcome(
     tool: &str,
     result: &ToolResult,
@@ -292,7 +293,7 @@ pub(crate) fn outcome(
     scratch: &mut Scratch,
 ) -> OutcomeFacts {
     let Glance { failed, head, raw, .. } = *glance;
-    // There is little to be read of what is left, unless it failed.
+    // A successful result that is left unread is cheap to judge: not worth caching.
     let key = if volatile.is_empty() && (failed || !left) {
         let keys = (head, combine("output/left", &[raw, left.into()]));
         Again::key(tool, result, quiet, echo.filter(|_| failed), scratch.salt, keys)
@@ -309,7 +310,7 @@ pub(crate) fn outcome(
     facts
 }
 
-/// The same of one that is not remembered.
+/// [`outcome`] without the cache.
 #[inline]
 fn read(
     tool: &str,
@@ -368,7 +369,7 @@ fn read(
     }
 }
 
-/// Whether a text has [`SHAPE_WORDS`] words at least, counted by its blanks, a block at a time.
+/// Whether a text has at least [`SHAPE_WORDS`] words, counted by its blanks, one block at a time.
 fn is_long(text: &str) -> bool {
     let mut blanks = 0;
     text.as_bytes().chunks(64).any(|block| {
@@ -381,15 +382,15 @@ fn is_long(text: &str) -> bool {
 /// What [`outcome`] compares of an output, as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Seen {
-    /// What [`OutcomeFacts::light`] is made of.
+    /// The text behind [`OutcomeFacts::light`].
     pub(crate) light: String,
-    /// What [`OutcomeFacts::shape`] is made of.
+    /// The text behind [`OutcomeFacts::shape`].
     pub(crate) shape: Option<String>,
-    /// What [`OutcomeFacts::class`] is made of.
+    /// The text behind [`OutcomeFacts::class`].
     pub(crate) heavy: String,
 }
 
-/// For people who wonder why two outputs are equal: slower than [`outcome`], and never on the way of an event.
+/// Explains to people why two outputs are equal: slower than [`outcome`], and never used while judging events.
 pub(crate) fn seen(text: &str, volatile: &Volatile) -> Seen {
     let mut buffer = String::new();
     let mut json = Buffers::default();
@@ -410,7 +411,7 @@ pub(crate) fn seen(text: &str, volatile: &Volatile) -> Seen {
     let mut digitless = String::new();
     let progress_mark = digits_masked(&light, &[(0, light.len())], Some(&mut digitless));
     let long = is_long(&light) && letters >= LETTERS_OF_SHAPE;
-    // The middle of a clipped text counts to the byte, digits and all.
+    // The middle of a clipped text counts byte for byte, digits included.
     let shape = (long && !progress_mark && middle.is_empty()).then_some(digitless);
 
     let is_json = answer.is_some();
@@ -431,7 +432,7 @@ pub(crate) fn seen(text: &str, volatile: &Volatile) -> Seen {
     Seen { light, shape, heavy }
 }
 
-/// The key of everything about a result but what it said.
+/// The key of everything in a result except its text.
 fn head_key(result: &ToolResult, exit_code: Option<i32>, salt: u64, buffer: &mut String) -> Key {
     buffer.clear();
     buffer.push_str(result.outcome.name());
@@ -448,19 +449,19 @@ fn head_key(result: &ToolResult, exit_code: Option<i32>, salt: u64, buffer: &mut
     salted("outcome/head", salt, buffer.as_bytes())
 }
 
-/// What there is in an answer in which there is nothing; by how much it says that nothing was found. Of a call, how far
-/// its success may go.
+/// How empty an answer is, by how strongly that says that nothing was found. For a call: the emptiness up to which its
+/// answer is an ordinary success.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Empty {
-    /// It is not empty; of a call, whose answer is what it was made for.
+    /// The answer is not empty. For a call: its answer is its purpose, so any empty one is negative.
     Nothing,
-    /// Not a letter: how a shell says that all went well.
+    /// Blank: how a shell says that all went well.
     Blank,
-    /// `null`, `{}`: what a tool answers that has nothing to say.
+    /// `null`, `None`, `{}`: what a tool with nothing to say answers.
     Null,
-    /// `[]`: of what was asked for, or of what was complained about.
+    /// `[]`: no items of what was asked for, or no complaints.
     List,
-    /// Of a call only: whatever the answer says, rows that came back are not what the call was made for.
+    /// For a call only: returned rows are not its purpose, so no answer of it is negative.
     All,
 }
 codec!(enum Empty { Nothing: 0, Blank: 1, Null: 2, List: 3, All: 4 });
@@ -711,7 +712,7 @@ mod tests {
         let exit = |code: i32, output: &str| ToolResult { exit_code: Some(code), ..ok(output) };
         let of = |outcome: Outcome, output: &str| ToolResult { outcome, ..ok(output) };
         for (result, expected) in [
-            // failed, negative, has a class
+            // (failed, negative, has a class)
             (ok("fine"), (false, false, false)),
             (ok(""), (false, true, false)),
             (ok("[]"), (false, true, false)),

@@ -1,69 +1,70 @@
-//! Patterns that a configuration gives, compiled.
+//! Patterns from a configuration, compiled.
 //!
-//! How large one may become is counted in states of its automaton as they are told by the pattern, never in the bytes
-//! that an engine takes for them: those depend on the width of a pointer, and a configuration that one platform takes
-//! another would refuse. What matching may cost is counted as well, in steps: bytes of text times the states that one
-//! byte can move. Never in time, so a budget ends at the same byte everywhere.
+//! A pattern's size limit is counted in states of its automaton, derived from the pattern itself and never from the
+//! bytes an engine needs for them: those depend on the width of a pointer, so one platform would reject a configuration
+//! that another accepts. The cost of matching is counted too, in steps: bytes of text times the states that one byte
+//! can advance. It is never measured in time, so a budget ends at the same byte everywhere.
 
 use alloc::{format, string::String, vec, vec::Vec};
 use regex::{Regex, RegexBuilder};
 use regex_syntax::ast::{self, Ast, ClassSetItem, Flag, parse::ParserBuilder};
 use regex_syntax::hir::{Class, Hir, HirKind, translate::Translator};
 
-/// Groups within groups that a pattern may have: compiling recurses, and a component's stack is small.
+/// Deepest nesting of groups in a pattern: compiling recurses, and a component's stack is small.
 const NEST: u32 = 50;
-/// States that a pattern may have; ordinary ones have a hundred.
+/// Maximum number of states of a pattern; ordinary ones have a hundred.
 const STATES: u32 = 8192;
-/// Those of a class of ASCII, and of another one beside four for five of its ranges: about what the engine takes of
-/// each, in states of a letter. `\w` is six hundred.
+/// States of an ASCII class, and of any other class in addition to four for every five of its ranges: roughly what the
+/// engine needs, in units of a one-letter state. `\w` comes to six hundred.
 const NARROW: u32 = 2;
 const WIDE: u32 = 12;
-/// As the parser says it.
+/// The parser's own wording.
 const NO_PROPERTY: &str = "not a regular expression: Unicode property not found";
-/// Bytes that no pattern with so many states needs, on any platform: with 64 bits it is a quarter of a megabyte.
+/// Size limit given to the engine, in bytes. No pattern within [`STATES`] reaches it on any platform: with 64-bit
+/// pointers they need about a quarter of a megabyte.
 const BYTES: usize = 4 * 1024 * 1024;
 
-/// Steps of a byte in a class beyond ASCII: one state of it is there at a time, in which many ranges are tried.
+/// Steps per byte of a non-ASCII class: only one of its states is active at a time, but many ranges are tried in it.
 const TRIED: u32 = 4;
-/// Steps that all patterns may take together on one text of 8 KB or more, and on an empty one: what the worst patterns
-/// make of them took 50 ms of processor time in a release build for x86-64 (2026-11-23).
+/// Steps that all patterns together may take on one text, of 8 KB or more and on an empty one. The worst patterns spent
+/// 50 ms of processor time on them in a release build for x86-64 (2026-11-23).
 const MOST_STEPS: usize = 1 << 22;
 const LEAST_STEPS: usize = 1 << 19;
-/// Steps that a byte of text adds, up to the most.
+/// Steps that each byte of text adds, up to [`MOST_STEPS`].
 const STEPS_OF_BYTE: usize = (MOST_STEPS - LEAST_STEPS) / 8192;
 
-/// A pattern, and what it costs.
+/// A compiled pattern and its cost.
 #[derive(Clone, Debug)]
 pub(crate) struct Pattern {
     pub(crate) regex: Regex,
-    /// Steps that a byte of text takes at most.
+    /// Maximum number of steps that one byte of text takes.
     steps: usize,
-    /// Whether a byte may be in a match, for each of the 256.
+    /// For each of the 256 byte values, whether it can occur in a match.
     bytes: Vec<bool>,
 }
 
 impl Pattern {
-    /// Steps that looking at so many bytes takes at most.
+    /// Maximum number of steps that scanning this many bytes takes.
     pub(crate) fn cost(&self, bytes: usize) -> usize {
         self.steps.saturating_mul(bytes)
     }
 
-    /// Where looking for a match stops that ends at `end`: behind it none is begun, and what goes on in hope of a
-    /// longer one gets no further than to a byte that is in no match.
+    /// How far the search for a match that ends at `end` has looked: no match begins after `end`, and extending one
+    /// goes no further than the first byte that cannot occur in a match.
     pub(crate) fn looked_at(&self, text: &str, end: usize) -> usize {
         let mut rest = text.as_bytes().iter().skip(end);
         let more = rest.position(|byte| !self.bytes.get(usize::from(*byte)).is_some_and(|within| *within));
         more.map_or(text.len(), |more| end.saturating_add(more).saturating_add(1))
     }
 
-    /// How many bytes can be looked at for so many steps.
+    /// How many bytes can be scanned with this many steps.
     pub(crate) fn reach(&self, steps: usize) -> usize {
         steps / self.steps.max(1)
     }
 }
 
-/// What several patterns may take on one text. For each that is still to come, one look at everything is put by, or an
-/// even part of all steps where that is less; the rest is for whoever comes first.
+/// The steps that several patterns share on one text. For each pattern still to come, the cost of one full scan is
+/// reserved, or an equal share of all steps if that is less; the rest is first come, first served.
 pub(crate) struct Steps {
     left: usize,
     put_by: usize,
@@ -80,7 +81,7 @@ impl Steps {
         Self { left, put_by, even, bytes }
     }
 
-    /// Lets the next pattern take its part, which it makes less.
+    /// Calls `take` with the steps that the next pattern may use; it subtracts those it has used.
     pub(crate) fn share<T>(&mut self, pattern: &Pattern, take: impl FnOnce(&mut usize) -> T) -> T {
         self.put_by = self.put_by.saturating_sub(pattern.cost(self.bytes).min(self.even));
         let mut left = self.left.saturating_sub(self.put_by);
@@ -92,11 +93,10 @@ impl Steps {
 
 /// Compiles a pattern.
 ///
-/// # Errors
-/// In words: it is malformed, ignores the case of more than ASCII, or has more than 8,192 states once its repetitions
-/// are written out.
+/// # Errors The reason, in words: the pattern is malformed, ignores case beyond ASCII, uses a Unicode property, or has
+/// more than 8,192 states once its repetitions are expanded.
 pub(crate) fn compile(pattern: &str) -> Result<Pattern, String> {
-    // The parser draws the pattern with a caret over several lines; its last line says what is wrong.
+    // The parser prints the pattern with a caret over several lines; the last line says what is wrong.
     let malformed = |text: String| {
         let line = text.lines().last().unwrap_or_default().trim();
         format!("not a regular expression: {}", line.strip_prefix("error: ").unwrap_or(line))
@@ -117,9 +117,9 @@ pub(crate) fn compile(pattern: &str) -> Result<Pattern, String> {
     Ok(Pattern { regex, steps, bytes })
 }
 
-/// Refuses what ignores the case of letters beyond ASCII, and properties of Unicode. The tables for that are larger
-/// than everything else that patterns need, so the modules have none; a native build may have them for the sake of
-/// another crate, and must not take what they refuse.
+/// Rejects ignoring the case of non-ASCII letters, and Unicode properties. Their tables are larger than everything else
+/// that patterns need, so the modules are built without them. A native build may have them because another crate does,
+/// and must not accept what the modules reject.
 struct Cases;
 
 impl ast::Visitor for Cases {
@@ -148,7 +148,7 @@ impl ast::Visitor for Cases {
     }
 }
 
-/// Marks the bytes that may be in a match, and some more beyond ASCII.
+/// Marks the bytes that can occur in a match, and possibly some other non-ASCII ones.
 fn within(pattern: &Hir, bytes: &mut [bool]) {
     let mut mark = |first: u8, last: u8| {
         if let Some(marked) = bytes.get_mut(usize::from(first)..=usize::from(last)) {
@@ -160,8 +160,8 @@ fn within(pattern: &Hir, bytes: &mut [bool]) {
         HirKind::Class(Class::Bytes(class)) => class.iter().for_each(|range| mark(range.start(), range.end())),
         HirKind::Class(Class::Unicode(class)) => {
             for range in class.iter() {
-                // In UTF-8 a sign beyond ASCII has a first byte, by which scripts can be told, and others that any may
-                // have.
+                // In UTF-8 a non-ASCII character has a first byte, which depends on the script, and continuation bytes,
+                // which may be any.
                 let first = |sign: char| sign.encode_utf8(&mut [0; 4]).bytes().next().unwrap_or_default();
                 mark(first(range.start()), first(range.end()));
                 if !range.end().is_ascii() {
@@ -173,7 +173,7 @@ fn within(pattern: &Hir, bytes: &mut [bool]) {
     }
 }
 
-/// How many states a byte of text can move at most: of a literal each of its bytes, of a class one, and all that is
+/// Maximum number of states that one byte of text can advance: every byte of a literal, one of a class, and all that is
 /// passed through on the way to them.
 fn moved(pattern: &Hir) -> u32 {
     let sum = |parts: &[Hir]| parts.iter().fold(0_u32, |sum, part| sum.saturating_add(moved(part)).saturating_add(1));
@@ -184,7 +184,7 @@ fn moved(pattern: &Hir) -> u32 {
         HirKind::Class(_) => 1,
         HirKind::Repetition(repeated) => {
             let times = repeated.max.unwrap_or(repeated.min).max(1);
-            // A part that may be left out has a state for that.
+            // An optional part has an extra state for skipping it.
             let optional = u32::from(repeated.max != Some(repeated.min));
             moved(&repeated.sub).saturating_add(optional).saturating_mul(times)
         }
@@ -194,7 +194,7 @@ fn moved(pattern: &Hir) -> u32 {
     }
 }
 
-/// How many states the automaton of a pattern has, roughly and everywhere alike.
+/// How many states the automaton of a pattern has: approximate, but the same on every platform.
 fn states(pattern: &Hir) -> u32 {
     let sum = |parts: &[Hir]| parts.iter().fold(0_u32, |sum, part| sum.saturating_add(states(part)));
     match pattern.kind() {
@@ -221,7 +221,7 @@ mod tests {
     use alloc::format;
     use regex::RegexBuilder;
 
-    /// The most times that a part may be repeated.
+    /// The highest repetition count that fits.
     fn most(fits: impl Fn(usize) -> bool) -> usize {
         let (mut low, mut high) = (0, 40_000);
         while low + 1 < high {
@@ -235,7 +235,7 @@ mod tests {
         low
     }
 
-    /// A native build has tables for them where another crate asks for them, the modules never do.
+    /// A native build has the tables if another crate enables them; the modules never have them.
     #[test]
     fn properties_of_unicode_are_refused_everywhere() {
         for pattern in [r"\p{L}+", r"\PN", r"[a\p{Greek}]", r"x|(\pL)", r"[^\d--\p{Nd}]"] {
@@ -297,7 +297,7 @@ mod tests {
             let written = |times: usize| format!("{part}{{{times}}}");
             let ours = most(|times| compile(&written(times)).is_ok());
             assert_eq!(ours, expected, "{part}");
-            // What an engine of 64 bits made of a quarter of a megabyte, within a factor of two.
+            // What a 64-bit engine fits into a quarter of a megabyte, within a factor of two.
             let engine = |times: usize| RegexBuilder::new(&written(times)).size_limit(256 * 1024).build().is_ok();
             let theirs = most(engine);
             assert!(ours <= theirs * 2 && theirs <= ours * 2, "{part}: {theirs}");

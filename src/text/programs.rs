@@ -1,4 +1,4 @@
-//! What a command line or a script is for: its program, and whether it changes something.
+//! What a command line or a script does: which program it runs, and whether it changes something.
 
 use super::named::WRITES;
 use super::shell::{Lexer, Token};
@@ -47,7 +47,7 @@ const PROGRAMS: [&str; 38] = [
     "visudo",
 ];
 
-/// Words before the program itself.
+/// Words that may precede the program itself.
 const PREFIXES: [&str; 22] = [
     "!", "builtin", "command", "do", "doas", "elif", "else", "env", "exec", "if", "ionice", "nice", "nohup", "setsid",
     "stdbuf", "sudo", "then", "time", "timeout", "until", "while", "xargs",
@@ -97,11 +97,11 @@ const MANAGERS: [&str; 40] = [
     "yum",
 ];
 
-/// Programs that run other programs for longer.
+/// Programs that run others as services or containers.
 const SUPERVISORS: [&str; 9] =
     ["docker", "docker-compose", "initctl", "launchctl", "pm2", "podman", "service", "supervisorctl", "systemctl"];
 
-/// What managers are asked to do when something is to change.
+/// Arguments of [`MANAGERS`] that change something.
 const CHANGES: [&str; 53] = [
     "add",
     "am",
@@ -158,7 +158,7 @@ const CHANGES: [&str; 53] = [
     "vendor",
 ];
 
-/// What supervisors are asked to do when something is to change.
+/// Arguments of [`SUPERVISORS`] that change something.
 const RUNS: [&str; 17] = [
     "build", "create", "disable", "down", "enable", "exec", "kill", "pull", "push", "reload", "restart", "rm", "rmi",
     "run", "start", "stop", "up",
@@ -169,18 +169,18 @@ const SHELL_PROGRAMS: [&str; 7] = ["ash", "bash", "dash", "ksh", "pwsh", "sh", "
 const SCRIPT_PROGRAMS: [&str; 12] =
     ["bun", "deno", "ipython", "node", "nodejs", "perl", "php", "py", "python", "python2", "python3", "ruby"];
 
-/// Nested command lines deeper than this change nothing as far as this module is concerned.
+/// Command lines nested deeper than this are taken to change nothing.
 const MAX_NESTING: usize = 4;
 
-/// Whether a shell command line changes something: redirects to files, and programs known to.
+/// Whether a shell command line changes something: it redirects to a file, or runs a program known to change things.
 pub(super) fn line_mutates(line: &str) -> bool {
     nested_line_mutates(line, 0)
 }
 
-/// Programs that look for something in many places.
+/// Programs that search many places.
 const SEARCHERS: [&str; 8] = ["ack", "ag", "egrep", "fd", "fgrep", "find", "grep", "rg"];
 
-/// What a simple command begins with: a prefix or two, the program, and what it is to do.
+/// The first words of a simple command: a prefix or two, the program, and what it is to do.
 #[derive(Default)]
 struct Beginning<'a> {
     words: [&'a str; 8],
@@ -200,8 +200,8 @@ impl<'a> Beginning<'a> {
     }
 }
 
-/// The program that a shell command line is for, past what only prepares for it (going to a folder, a wait), and what
-/// comes first of what it is to do.
+/// The program that a shell command line is about and its first argument. What only prepares for it (changing
+/// directory, waiting) is skipped, but if nothing else follows, the first such command except `cd` is returned.
 pub(super) fn leading(line: &str) -> Option<(&str, Option<&str>)> {
     let (mut command, mut prepares) = (Beginning::default(), None);
     for token in Lexer::new(line).chain([Token::End]) {
@@ -222,7 +222,7 @@ pub(super) fn leading(line: &str) -> Option<(&str, Option<&str>)> {
     prepares
 }
 
-/// Whether a shell command line begins by searching, and prints what it finds.
+/// Whether a shell command line begins with a search and prints what it finds.
 pub(super) fn line_searches(line: &str) -> bool {
     match leading(line) {
         Some(("git", first)) => first == Some("grep"),
@@ -231,13 +231,12 @@ pub(super) fn line_searches(line: &str) -> bool {
     }
 }
 
-/// Programs that print a part of what they read or are given, and those that only print.
+/// Programs that print a part of their input, and programs that only print.
 const FILTERS: [&str; 13] =
     ["awk", "cut", "egrep", "fgrep", "grep", "head", "jq", "rg", "sed", "sort", "tail", "tr", "uniq"];
 const PRINTERS: [&str; 8] = ["cat", "compgen", "echo", "find", "ls", "printf", "seq", "strings"];
 
-/// Whether a shell command line prints something and filters it, and does nothing else: where nothing is left, nothing
-/// was found.
+/// Whether a shell command line only prints something and filters it: no output then means that nothing was found.
 pub(super) fn line_filters(line: &str) -> bool {
     let (mut command, mut stages, mut filters) = (Beginning::default(), 0, false);
     for token in Lexer::new(line).chain([Token::End]) {
@@ -259,10 +258,10 @@ pub(super) fn line_filters(line: &str) -> bool {
     filters && stages > 1
 }
 
-/// Commands that prepare for the one a line is about.
+/// Commands that prepare for the one that a line is about.
 pub(super) const PREPARE: [&str; 8] = [".", "cd", "echo", "export", "pushd", "set", "sleep", "source"];
 
-/// Whether a command line writes what stands in it: a here-document or words into a file, an edit in place.
+/// Whether a command line writes content that it contains: a here-document or words into a file, or an edit in place.
 pub(super) fn line_writes(line: &str) -> bool {
     let mut command = Beginning::default();
     for token in Lexer::new(line).chain([Token::End]) {
@@ -287,7 +286,7 @@ pub(super) fn line_writes(line: &str) -> bool {
     false
 }
 
-/// The same of one that stands in others.
+/// [`line_mutates`] for a command line inside `nesting` others.
 fn nested_line_mutates(line: &str, nesting: usize) -> bool {
     if nesting >= MAX_NESTING {
         return false;
@@ -299,7 +298,7 @@ fn nested_line_mutates(line: &str, nesting: usize) -> bool {
                 words.push(word);
                 false
             }
-            // `[[ a > b ]]` compares.
+            // `[[ a > b ]]` is a comparison.
             Token::Write(file) => words.first() != Some(&"[[") && !is_sink(file),
             Token::Here(text) => match program(&words) {
                 Some((name, _)) if is_shell(name) => nested_line_mutates(text, nesting + 1),
@@ -331,13 +330,13 @@ fn is_interpreter(list: &[&str], program: &str) -> bool {
     listed(list, name.split_once('.').map_or(name, |(name, _)| name))
 }
 
-/// What swallows what is written to it.
+/// Whether a redirection target discards its input or is an output stream of the shell's own.
 fn is_sink(file: &str) -> bool {
     const SINKS: [&str; 8] = ["$null", "&1", "&2", "/dev/null", "/dev/stderr", "/dev/stdout", "/dev/tty", "nul"];
     file.is_empty() || file == "-" || listed(&SINKS, file)
 }
 
-/// The program of a simple command and its arguments, past assignments and prefixes.
+/// The program of a simple command and its arguments, skipping assignments and prefixes.
 fn program<'a, 'w>(words: &'w [&'a str]) -> Option<(&'a str, &'w [&'a str])> {
     let mut rest = words;
     let mut prefixed = false;
@@ -358,12 +357,12 @@ fn program<'a, 'w>(words: &'w [&'a str]) -> Option<(&'a str, &'w [&'a str])> {
     }
 }
 
-/// What stands behind one of these flags.
+/// The argument after one of these flags.
 fn after<'a>(args: &[&'a str], flags: &[&str]) -> Option<&'a str> {
     args.iter().skip_while(|arg| !flags.contains(arg)).nth(1).copied()
 }
 
-/// Whether a program that is called like this changes something.
+/// Whether a program called with these arguments changes something.
 fn program_mutates(name: &str, args: &[&str], nesting: usize) -> bool {
     let has = |wanted: &[&str]| args.iter().any(|arg| wanted.contains(arg));
     let plain = || args.iter().copied().filter(|arg| !arg.starts_with('-'));
@@ -418,7 +417,7 @@ fn program_mutates(name: &str, args: &[&str], nesting: usize) -> bool {
     }
 }
 
-/// Whether a request is one that changes something, or its answer is written into a file.
+/// Whether `curl` sends a request that changes something or writes the response to a file.
 fn curl_changes(args: &[&str]) -> bool {
     let method = after(args, &["-X", "--request"]).or_else(|| args.iter().find_map(|arg| arg.strip_prefix("-X")));
     let output = after(args, &["-o", "--output"]).is_some_and(|file| !is_sink(file)) || args.contains(&"-O");
@@ -427,7 +426,7 @@ fn curl_changes(args: &[&str]) -> bool {
     method.map_or(sends, |method| !matches!(method, "GET" | "HEAD" | "OPTIONS")) || output
 }
 
-/// Whether what is run on another host changes something: `ssh host "systemctl restart x"`,
+/// Whether a command run on another host changes something: `ssh host "systemctl restart x"`,
 /// `ssh host sudo systemctl restart x`.
 fn ssh_changes(args: &[&str], nesting: usize) -> bool {
     const TAKE_A_VALUE: &str = "BbcDEeFIiJLlmOopQRSWw";
@@ -442,9 +441,9 @@ fn ssh_changes(args: &[&str], nesting: usize) -> bool {
         || behind.is_some_and(|words| words.len() > 1 && nested_line_mutates(&words.join(" "), nesting + 1))
 }
 
-/// Whether a manager of packages, versions or deployments is told to change something.
+/// Whether a manager of packages, versions or deployments is asked to change something.
 fn manager_mutates(name: &str, args: &[&str]) -> bool {
-    // `git -C dir` and `-c key=value` take an argument.
+    // `git -C dir` and `-c key=value` take a value.
     let mut skip = false;
     let mut plain = args.iter().filter(|arg| {
         let value = core::mem::replace(&mut skip, matches!(**arg, "-C" | "-c" | "--prefix" | "-n" | "--namespace"));
@@ -465,7 +464,7 @@ fn runs_script(name: &str, args: &[&str]) -> bool {
     is_interpreter(&SCRIPT_PROGRAMS, name) && after(args, &["-c", "-e", "-r", "--eval"]).is_some_and(script_mutates)
 }
 
-/// Whether a script in a general language writes, as far as its text tells.
+/// Whether a script in a general-purpose language writes, as far as its text shows.
 pub(super) fn script_mutates(script: &str) -> bool {
     const CALLS: [&str; 24] = [
         ".mkdir(",

@@ -1,9 +1,9 @@
-//! Whether an error turned the call away before it did anything: for its arguments, for want of such a tool, or because
-//! somebody said no.
+//! Whether an error rejected the call before it did anything: because of its arguments, because there is no such tool,
+//! or because somebody denied it.
 //!
-//! The host knows best and says so in the outcome. Hosts that only know `error` leave it to the text, which is read for
-//! pairs of words (`missing required`, `unexpected keyword argument`) near its beginning. What a program says that the
-//! tool ran is about the program, so tools that run code are never read for their arguments.
+//! The host knows best and says so in the outcome. For hosts that only report `error` the text is read for pairs of
+//! words (`missing required`, `unexpected keyword argument`) near its beginning. What a program that the tool ran
+//! prints is about the program, so the output of tools that run code is never read for bad arguments.
 
 use super::named::Named;
 use super::nature::{Nature, TELLING, Told, WORDS, beginning, of_message, transient};
@@ -11,18 +11,18 @@ use super::scan::holds;
 use super::words::{Lexicon, each_run, listed, same};
 use crate::model::{Outcome, ToolResult};
 
-/// Why a call was turned away.
+/// Why a call was rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
     /// Its arguments do not fit the tool.
     Arguments,
     /// There is no such tool.
     UnknownTool,
-    /// A user or a policy said no, or has not said yes.
+    /// A user or a policy denied it or has not approved it.
     Denied,
 }
 
-/// How many words may stand between two words that belong together.
+/// Maximum number of words that may stand between two words that belong together.
 const NEAR: usize = 3;
 
 const FAULTS: [&str; 11] = [
@@ -39,7 +39,7 @@ const FAULTS: [&str; 11] = [
     "unsupported",
 ];
 
-/// What a tool is given, by the names that validators use.
+/// What a tool is given, in the terms of validators.
 const GIVEN: [&str; 14] = [
     "args",
     "argument",
@@ -62,7 +62,7 @@ const DECIDERS: [&str; 6] = ["administrator", "human", "operator", "owner", "pol
 const REFUSED: [&str; 8] =
     ["blocked", "declined", "denied", "disallowed", "forbidden", "prohibited", "refused", "rejected"];
 
-/// Why the call was turned away that this failed result answers, if it was, and whether waiting may end what it tells.
+/// Why the call that this failed result answers was rejected, if it was, and whether waiting may resolve the failure.
 pub(super) fn refusal(tool: &str, result: &ToolResult) -> (Option<Refusal>, bool) {
     let told = match result.outcome {
         Outcome::Invalid => Some(Refusal::Arguments),
@@ -78,11 +78,11 @@ pub(super) fn refusal(tool: &str, result: &ToolResult) -> (Option<Refusal>, bool
     (told, transient(result))
 }
 
-/// Reads the words of an error once for both: whether they turn a call away, and what its beginning tells of the
+/// Reads the words of an error once for both questions: whether it rejects the call, and what its beginning says of the
 /// failure's nature.
 fn read(text: &str) -> (Option<Refusal>, Nature) {
     let message = beginning(text);
-    // Apostrophes are a word's here, and none's there.
+    // An apostrophe is part of a word here, but not in [`of_message`].
     let joined = holds(message.as_bytes(), b'\'');
     let told_until = if joined { 0 } else { message.len() };
     let mut heard = Heard::default();
@@ -104,14 +104,14 @@ fn read(text: &str) -> (Option<Refusal>, Nature) {
 #[derive(Default)]
 struct Heard {
     words: usize,
-    /// Where the latest are, the next to be overwritten first.
+    /// Byte ranges of the latest words, in a ring: the next to be overwritten first.
     before: [(usize, usize); NEAR + 1],
     refusal: Option<Refusal>,
     told: Told,
 }
 
 impl Heard {
-    /// The next word, which may say something; of the failure's nature, if it begins before `told_until`.
+    /// Takes a word that may say something; it counts for the failure's nature if it begins before `told_until`.
     #[inline(never)]
     fn word(&mut self, text: &str, from: usize, to: usize, told_until: usize) {
         let word = |(from, to): (usize, usize)| text.get(from..to).unwrap_or_default();
@@ -129,10 +129,10 @@ impl Heard {
     }
 }
 
-/// The words of either list.
+/// The words of both lists.
 static SAYING: Lexicon = LAST_WORDS.or(&TELLING);
 
-/// The words with which [`ends`] finds something.
+/// The last words of what [`ends`] recognises.
 static LAST_WORDS: Lexicon = Lexicon::of(&[
     &GIVEN,
     &DECIDERS,
@@ -146,7 +146,7 @@ fn ends(word: &str, before: &[&str; NEAR + 1]) -> Option<Refusal> {
     let near = |matches: &dyn Fn(&str) -> bool| before.iter().any(|word| matches(word));
     let [last, second, third, _] = before;
     if listed(&GIVEN, word) {
-        // `Invalid argument` alone is what operating systems say of a file.
+        // `Invalid argument` alone is what operating systems say about a file.
         let invalid = near(&|word| is(word, "invalid")) && !is(word, "argument") && !is(word, "field");
         if invalid || near(&|word| listed(&FAULTS, word)) {
             return Some(Refusal::Arguments);
@@ -220,7 +220,7 @@ mod tests {
         }
     }
 
-    /// The same by two walks, each by its own words.
+    /// Reference implementation: two passes, each over its own words.
     fn slowly(text: &str) -> (Option<Refusal>, Nature) {
         let (mut left, mut found) = (WORDS, None);
         let mut before = [""; NEAR + 1];

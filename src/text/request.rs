@@ -1,4 +1,4 @@
-//! What a call asks for: of a search, a model or another agent in natural language, of a page, of a list.
+//! What a call asks for: a search, a model or another agent in natural language, a page, or a list.
 
 use super::canonical::named_arguments;
 use super::ends::head;
@@ -14,7 +14,7 @@ use crate::model::ToolCall;
 use alloc::{borrow::Cow, format, string::String, string::ToString, vec::Vec};
 use serde_json::Value;
 
-/// Arguments that hold what is asked, in the order of preference.
+/// Arguments that hold what is asked.
 const ASKED: [&str; 15] = [
     "description",
     "goal",
@@ -33,14 +33,14 @@ const ASKED: [&str; 15] = [
     "topic",
 ];
 
-/// Arguments that hold it where the tool's name tells that it asks, and the words that tell so.
+/// Arguments that hold it if the tool's name says that it asks, and the words that say so.
 const SOUGHT: [&str; 5] = ["keywords", "searchterm", "searchterms", "terms", "text"];
 pub(super) const SEEKS: [&str; 6] = ["ask", "find", "lookup", "query", "retrieve", "search"];
 
-/// Arguments of a handover that tell why, and not what for.
+/// Arguments of a handover that give the reason rather than the task.
 pub(crate) const REASONS: [&str; 6] = ["context", "message", "notes", "rationale", "reason", "summary"];
 
-/// Whether an argument of a handover tells why: by its name, or because it is a sentence.
+/// Whether an argument of a handover gives the reason: by its name, or because it has three words or more.
 pub(crate) fn is_reason(name: &str, value: &Value) -> bool {
     let sentence = |text: &str| spaced(text).nth(2).is_some();
     listed_name(&REASONS, name) || value.as_str().is_some_and(sentence)
@@ -50,11 +50,11 @@ pub(crate) fn is_reason(name: &str, value: &Value) -> bool {
 pub(super) const DELEGATES: [&str; 8] =
     ["agent", "delegate", "delegation", "dispatch", "handoff", "spawn", "subagent", "subtask"];
 
-/// Bytes of a request that are looked at.
+/// Bytes of a request that are read.
 const LONGEST: usize = 4096;
 
-/// What a call asks in words: the longest of its arguments that ask, where it has two words at least. Nothing of tools
-/// that run code.
+/// What a call asks in words: the longest of its asking arguments. `None` if that has only one word or is a query or
+/// code, and for tools that run code.
 pub(crate) fn prose<'a>(call: &'a ToolCall, named: &Named) -> Option<&'a str> {
     if named.runs_code() { None } else { asked(call, named) }
 }
@@ -72,19 +72,20 @@ fn asked<'a>(call: &'a ToolCall, named: &Named) -> Option<&'a str> {
     (!is_query(text)).then_some(text)
 }
 
-/// Whether a text is a query of a database, or code: two that differ in a word ask for different things.
+/// Whether a text is a database query or code: two that differ in one word ask for different things.
 fn is_query(text: &str) -> bool {
-    // `execute[SELECT …]`, `run(SELECT …)`: the name of an action before what it is given.
+    // `execute[SELECT …]`, `run(SELECT …)`: the name of an action before its argument.
     let name = |at: &usize| text.bytes().take(*at).all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     let inner = text.find(['[', '(']).filter(name).and_then(|at| text.get(at + 1..)).unwrap_or(text);
     sql::is_query(inner) || is_code(text)
 }
 
-/// Whether a quarter of a text's words hold what prose hardly has, three of it at least: brackets that are no
-/// parentheses, pipes, signs of equality or order, a parenthesis that opens behind a letter.
+/// Whether a text is code: it has at least three characters that are rare in prose, in a quarter of its words or more.
+/// These are brackets other than parentheses, pipes, comparison and equals signs, semicolons, and an opening
+/// parenthesis directly after a letter or digit.
 fn is_code(text: &str) -> bool {
     let is_mark = |byte: u8| matches!(byte, b'=' | b'|' | b'{' | b'}' | b'[' | b']' | b'<' | b'>' | b';');
-    // Most requests have none, which is told without a look at their words.
+    // Fast path: most requests have none.
     if !text.bytes().fold(false, |some, byte| some | is_mark(byte) | (byte == b'(')) {
         return false;
     }
@@ -107,13 +108,13 @@ fn is_code(text: &str) -> bool {
     marked >= 3 && code * 4 >= all
 }
 
-/// Fewest words of an argument that is read as a request although its name does not say so.
+/// Minimum number of words of an argument that is read as a request although its name does not say so.
 const SENTENCE: usize = 5;
-/// Longer values beside a request are texts of their own.
+/// Maximum number of bytes of a value beside a request; a longer one is a text of its own.
 const BESIDE: usize = 200;
-/// Values beside a request that are looked at.
+/// Maximum number of values beside a request that are read.
 const MOST_BESIDE: usize = 8;
-/// Operators of shells.
+/// Shell operators.
 const OPERATORS: [&str; 7] = ["&&", "||", "|", ">", ">>", "<<", "2>&1"];
 
 /// What a call asks for, to be compared with other requests: the text of its request and the short values beside it.
@@ -122,7 +123,7 @@ pub(crate) fn request_goal(call: &ToolCall, named: &Named) -> Option<Goal> {
     Some(Goal::of(asked, scalars.map(|(name, value)| beside(name, &value))))
 }
 
-/// The same, and for a person the words and values that it is made of, each with its hash.
+/// The same, and for people the words and values that it consists of, each with its hash.
 pub(crate) fn request_words(call: &ToolCall, named: &Named) -> Option<(Goal, Vec<(u32, String)>)> {
     let (asked, scalars) = request(call, named)?;
     let scalars: Vec<_> = scalars.collect();
@@ -138,7 +139,7 @@ fn request<'a>(call: &'a ToolCall, named: &Named) -> Option<(&'a str, impl Itera
     }
     let map = named_arguments(call)?;
     let asked = prose(call, named).or_else(|| {
-        // What is to be done is no question.
+        // An action to perform is not a question.
         let asks = |name: &str| !matches!(name, "action" | "command");
         let texts = map.iter().filter(|(name, _)| asks(name)).filter_map(|(_, value)| value.as_str()).map(str::trim);
         texts.max_by_key(|text| text.len()).filter(|text| is_sentence(text))
@@ -153,15 +154,15 @@ fn request<'a>(call: &'a ToolCall, named: &Named) -> Option<(&'a str, impl Itera
     Some((asked, scalars.take(MOST_BESIDE)))
 }
 
-/// Words of tools that say something to somebody.
+/// Words of tools that send a message.
 const SENDS: [&str; 10] =
     ["comment", "email", "mail", "message", "notify", "remind", "reply", "respond", "send", "sms"];
 
-/// Names of what stands above a text.
+/// Arguments that hold the heading of a text.
 const HEADINGS: [&str; 3] = ["heading", "subject", "title"];
 
-/// What a call sends in words, and a digest of all else that it is given but for a heading: whom it is sent to, what it
-/// is about.
+/// What a call sends in words, and a digest of its other arguments except for a heading: the recipient and the subject
+/// matter.
 pub(crate) fn sent(call: &ToolCall) -> Option<(Goal, Key)> {
     if !any_listed(&SENDS, &call.tool) {
         return None;
@@ -190,10 +191,10 @@ fn is_sentence(text: &str) -> bool {
     all >= SENTENCE && plain * 4 >= all * 3 && !is_query(text)
 }
 
-/// Words of tools that search, beside those that are asked in natural language.
+/// Words of tools that search, in addition to those asked in natural language.
 pub(super) const SEARCHES: [&str; 6] = ["browse", "google", "lookup", "research", "search", "websearch"];
 
-/// Words of tools that act upon a page or a screen and answer with what it shows.
+/// Words of tools that act on a page or a screen and answer with what it shows.
 pub(super) const INTERFACES: [&str; 13] = [
     "browser",
     "click",
@@ -210,29 +211,29 @@ pub(super) const INTERFACES: [&str; 13] = [
     "tap",
 ];
 
-/// Words of a tool, or of what it is asked to do, that take a picture.
+/// Words in the name of a tool or action that takes a picture.
 const PICTURES: [&str; 2] = ["screenshot", "snapshot"];
 
-/// Words of tools that enter something into a field.
+/// Words of tools that enter a value into a field.
 const ENTERS: [&str; 6] = ["enter", "fill", "input", "select", "set", "type"];
 
-/// Whether a tool of this name enters something into a field.
+/// Whether a tool of this name enters a value into a field.
 pub(crate) fn enters(tool: &str) -> bool {
     any_listed(&ENTERS, tool)
 }
 
-/// Words of tools that move over a page or a list.
+/// Words of tools that move through a page or a list.
 const SCROLLS: [&str; 2] = ["scroll", "swipe"];
 
-/// Whether a tool of this name moves over a page or a list.
+/// Whether a tool of this name moves through a page or a list.
 pub(crate) fn scrolls(tool: &str) -> bool {
     any_listed(&SCROLLS, tool)
 }
 
-/// Words of tools that steer by keys.
+/// Words of tools that press keys.
 const KEYS: [&str; 4] = ["key", "keypress", "keys", "press"];
 
-/// Whether a tool of this name steers by keys or by gestures that move over a list.
+/// Whether a tool of this name presses keys or makes gestures that scroll.
 pub(crate) fn steers(tool: &str) -> bool {
     any_listed(&KEYS, tool) || scrolls(tool)
 }
@@ -245,10 +246,10 @@ pub(crate) fn ends(tool: &str) -> bool {
     any_listed(&ENDS, tool)
 }
 
-/// What a call asks for, as far as its answers can be compared over different arguments.
+/// What a call asks for, as far as its answers are comparable across different arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Asks {
-    /// Nothing of the kind.
+    /// Nothing comparable.
     Nothing,
     /// What a page or a screen shows.
     View,
@@ -256,13 +257,13 @@ pub(crate) enum Asks {
     Search,
     /// The same, in natural language.
     Prose,
-    /// The same, by the values of several fields: other values are no other words.
+    /// The same, by the values of several fields: a different value is not just different wording.
     Record,
     /// Nothing: it hands over control.
     Handover,
     /// A picture of a page or a screen.
     Picture,
-    /// Nothing: it writes a plan down, as a list.
+    /// Nothing: it writes down a plan, as a list.
     Plan,
     /// What a page or a screen shows, after a key or a gesture.
     Gesture,
@@ -276,7 +277,7 @@ impl Asks {
 
 codec!(enum Asks { Nothing: 0, View: 1, Search: 2, Prose: 3, Record: 4, Handover: 5, Picture: 6, Plan: 7, Gesture: 8 });
 
-/// Whether the arguments are values of fields, and none of them is in words: what is asked for is an identifier.
+/// Whether the arguments are several fields and none of them holds words: the call asks for a record by identifier.
 fn by_fields(call: &ToolCall) -> bool {
     let fields = named_arguments(call);
     let in_words = |name: &str, text: &str| {
@@ -288,7 +289,7 @@ fn by_fields(call: &ToolCall) -> bool {
     })
 }
 
-/// Whether one of the arguments is a list of several things.
+/// Whether one of the arguments is a list of several items.
 fn lists(call: &ToolCall) -> bool {
     let fields = named_arguments(call);
     fields.is_some_and(|map| map.iter().any(|(_, value)| value.as_array().is_some_and(|list| list.len() > 1)))
@@ -317,7 +318,7 @@ pub(crate) fn asks(call: &ToolCall, named: &Named) -> Asks {
     }
 }
 
-/// Names of arguments and parameters that tell which page of a list is asked for.
+/// Names of arguments and URL parameters that say which page of a list is wanted.
 const PAGES: [&str; 13] = [
     "after",
     "cursor",
@@ -334,7 +335,7 @@ const PAGES: [&str; 13] = [
     "startindex",
 ];
 
-/// Whether one page of a list is asked for, by an argument or a parameter of a URL.
+/// Whether a call asks for one page of a list, by an argument or a URL parameter.
 pub(crate) fn pages(call: &ToolCall) -> bool {
     let fields = named_arguments(call);
     let named = |name: &str| listed_name(&PAGES, name);
@@ -344,16 +345,17 @@ pub(crate) fn pages(call: &ToolCall) -> bool {
     };
     fields.into_iter().flatten().any(|(name, value)| match value {
         Value::Number(_) => named(name),
-        // A name is no place in a list.
+        // A name without a digit is not a place in a list.
         Value::String(text) => parameters(text) || text.bytes().any(|byte| byte.is_ascii_digit()) && named(name),
         _ => false,
     })
 }
 
-/// The records of JSON that an answer lists, without what it tells about their page.
+/// The records in a JSON answer's list, from its first `[` to its last `]`; what surrounds them is about the page.
+/// `None` with fewer than two.
 pub(crate) fn records(answer: &str) -> Option<&str> {
     let list = answer.find('[').zip(answer.rfind(']')).and_then(|(from, to)| answer.get(from..to))?;
-    // One may be the acknowledgement of a page that is worked on.
+    // A single one may be the acknowledgement of a page that is being worked on.
     (list.get(1..)?.trim_start().starts_with('{') && list.matches('{').nth(1).is_some()).then_some(list)
 }
 
@@ -366,28 +368,27 @@ const FILLERS: [&str; 24] = [
 /// Bytes of the longest of them.
 const LONGEST_FILLER: usize = 6;
 
-/// Names of what a search tells anew for each question: how well a hit fits, and how long it took.
+/// Fields that a search reports anew for each question: how well a hit matches, and how long it took.
 const MEASURES: [&str; 7] = ["distance", "elapsed", "latency", "relevance", "score", "similarity", "took"];
-/// What an id of the answer itself is of.
+/// What an id of the answer itself belongs to.
 const ASKINGS: [&str; 4] = ["query", "request", "search", "trace"];
 
-/// Hashes of the words that tell something, in order, whatever their case. [`has_digit`] reads of one whether its word
-/// has a digit. What stands behind the point of a number below one is left out, and so is a figure behind the name of a
-/// measure.
+/// Hashes of the words that carry meaning, in order, ignoring case. The lowest bit says whether the word has a digit
+/// (see [`has_digit`]). Left out are the fraction of a number below one, and a figure after the name of a measure.
 pub(crate) fn word_hashes(text: &str) -> impl Iterator<Item = u32> {
     const FILLER: [u32; 24] = hashes_of(FILLERS);
     const MEASURE: [u32; 7] = hashes_of(MEASURES);
     const ASKING: [u32; 4] = hashes_of(ASKINGS);
     let [nought, id, unit] = const { hashes_of(["0", "id", "ms"]) };
-    // The two words before, where they are no figures; whether the one before is a nought, or a figure that was left
-    // out.
+    // The hashes of the two words before, 0 for figures; whether the one before is `0`, and whether it is a figure that
+    // was left out.
     let (mut last, mut earlier, mut zero, mut left) = (0, 0, false, false);
     let tells = move |word: &Word| {
         let measures = || {
             let unit = last == unit && MEASURE.contains(&earlier);
             unit || MEASURE.contains(&last) || last == id && ASKING.contains(&earlier)
         };
-        // A score is told anew for each question.
+        // A score differs with each question.
         left = word.figure && (word.dotted && (zero || left) || measures());
         zero = word.hash == nought;
         (earlier, last) = (last, if word.figure { 0 } else { word.hash });
@@ -396,11 +397,12 @@ pub(crate) fn word_hashes(text: &str) -> impl Iterator<Item = u32> {
     words(text).filter(tells).map(|word| word.hash & !1 | u32::from(word.figure))
 }
 
+/// Whether a hash of [`word_hashes`] is of a word with a digit.
 pub(crate) const fn has_digit(hash: u32) -> bool {
     hash & 1 == 1
 }
 
-/// Whether a text of a dozen words at least is natural language: nine of ten characters are letters and blanks.
+/// Whether a text is natural language: at least twelve words, and nine of ten characters are letters or blanks.
 pub(crate) fn reads_as_prose(text: &str) -> bool {
     let (mut all, mut plain) = (0_usize, 0_usize);
     for char in text.chars().take(LONGEST) {

@@ -1,24 +1,24 @@
-//! What a text says of test results: how many tests fail, how many pass, how much is covered.
+//! What a text says about test results: how many tests fail, how many pass, how much is covered.
 
 use super::words::same_start;
 
-/// Numbers as they are written out in a summary.
+/// Numbers written out in words, as in summaries; the index is the value.
 const NUMERALS: [&str; 13] =
     ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
 
-/// How many tests an output says fail, as its latest summary has it: `4 failed: a.test.ts - …`,
+/// How many tests fail according to the latest summary in an output: `4 failed: a.test.ts - …`,
 /// `Tests: 4 failed, 9 passed`, `test result: FAILED. 3 passed; 2 failed`, `FAILED (failures=2)`, `# fail 3`,
-/// `3/12 tests failed`. `None` where no line is a summary; names of tests are none. Runs of several packages are added
-/// up.
+/// `3/12 tests failed`. `None` if no line is a summary; names of tests are not. The `test result:` lines of several
+/// packages are added up.
 pub(crate) fn failing_in_output(text: &str) -> Option<u32> {
     let (mut latest, mut packages) = (None, None::<u32>);
     for line in text.lines() {
-        // Lines as long as a bundle are no summaries.
+        // Lines as long as a bundle are not summaries.
         if line.len() > 1024 || !line.as_bytes().windows(4).any(|word| word.eq_ignore_ascii_case(b"fail")) {
             continue;
         }
         let lower = line.trim().to_ascii_lowercase();
-        // What failed are files, or a test of that name.
+        // These count files, or name a single test.
         let is_of_files = ["test suites", "test files", "suites:", "files:"].iter().any(|head| lower.starts_with(head));
         let is_name = ["failed ", "fail "].iter().any(|head| lower.starts_with(head)) && lower.contains("::");
         if is_of_files || is_name {
@@ -34,16 +34,15 @@ pub(crate) fn failing_in_output(text: &str) -> Option<u32> {
     packages.or(latest)
 }
 
-/// Bytes of an output's end in which tests are summed up.
+/// Bytes at the end of an output in which a summary is looked for.
 const SUMMARY: usize = 400;
 
-/// Whether tests passed and none failed, as the end of an output has it: `24 passed in 1.1s`,
-/// `test result: ok. 3 passed; 0 failed`, Go's `ok  pkg/path 0.2s`, a last `OK`. `None` where it says nothing of the
-/// kind.
+/// Whether tests passed and none failed, according to the end of an output: `24 passed in 1.1s`,
+/// `test result: ok. 3 passed; 0 failed`, Go's `ok  pkg/path 0.2s`, a final `OK`. `None` if it says neither.
 pub(crate) fn all_pass(text: &str) -> Option<bool> {
     let text = text.trim_end();
     let end = text.get(text.floor_char_boundary(text.len().saturating_sub(SUMMARY))..).unwrap_or(text);
-    // Hardly an output says so.
+    // Fast path: hardly any output says so.
     let mut four = 0;
     let tells = end.bytes().any(|byte| {
         four = four << 8 | u32::from(byte | 0x20);
@@ -65,13 +64,13 @@ pub(crate) fn all_pass(text: &str) -> Option<bool> {
     pass.then_some(true)
 }
 
-/// What stands between blanks, brackets and signs of equality, and the word in it.
+/// The runs between blanks, parentheses and equals signs, each with the word in it.
 fn words(text: &str) -> impl Iterator<Item = (&str, &str)> {
     let runs = text.split(|char: char| char.is_whitespace() || matches!(char, '=' | '(' | ')'));
     runs.map(|run| (run, run.trim_matches(|char: char| !char.is_alphanumeric()))).filter(|(_, word)| !word.is_empty())
 }
 
-/// How many tests a text in lower case says fail: `3 tests failing`, `2 failed`, `failures: 4`, `failures=4`,
+/// How many tests fail according to a lower-case text: `3 tests failing`, `2 failed`, `failures: 4`, `failures=4`,
 /// `3 of 12 tests failed`.
 pub(crate) fn failing(lower: &str) -> Option<u32> {
     if !lower.contains("fail") {
@@ -82,14 +81,14 @@ pub(crate) fn failing(lower: &str) -> Option<u32> {
     let mut tests = lower.contains("test") || lower.contains("spec");
     let (mut pending, mut of) = (false, false);
     for (run, word) in words(lower) {
-        // Of `3 of 12` and `3/12`, the first is meant.
+        // Of `3 of 12` and `3/12`, the first number is the count.
         let first = word.split_once('/').filter(|(_, all)| all.parse::<u32>().is_ok()).map_or(word, |(part, _)| part);
         if let Some(count) = numeral(first) {
             if pending {
                 return Some(count);
             }
             if !core::mem::take(&mut of) {
-                // `Tests run: 12, Failures: 3`: what a comma ends is not what follows it.
+                // `Tests run: 12, Failures: 3`: a number before a comma does not count what follows the comma.
                 number = Some(count).filter(|_| !run.ends_with([',', ';']));
             }
             since = 0;
@@ -104,7 +103,7 @@ pub(crate) fn failing(lower: &str) -> Option<u32> {
             || (word == "failed" && tests)
             || (word == "fail" && lower.starts_with('#'))
             || (pending && of_tests);
-        // What a stop ends is not what follows it.
+        // A word before punctuation does not announce the number after it.
         pending = said && !run.ends_with(['.', ',', ';', '!']);
         if is_fail(word) {
             let near = number.filter(|_| since <= 1);
@@ -123,7 +122,7 @@ pub(crate) fn failing(lower: &str) -> Option<u32> {
     None
 }
 
-/// How many tests a text in lower case says pass: `5 passed`, `12 tests passing`, `passed: 9`.
+/// How many tests pass according to a lower-case text: `5 passed`, `12 tests passing`, `passed: 9`.
 pub(crate) fn passing(lower: &str) -> Option<u32> {
     let (mut number, mut pending) = (None, false);
     for (run, word) in words(lower) {
@@ -144,7 +143,7 @@ pub(crate) fn passing(lower: &str) -> Option<u32> {
     None
 }
 
-/// The percentage of coverage that a text in lower case tells, in hundredths of a per cent.
+/// The coverage that a lower-case text reports, in hundredths of a percent.
 pub(crate) fn coverage(lower: &str) -> Option<u32> {
     if !lower.contains("coverage") && !lower.contains("covered") {
         return None;
@@ -153,8 +152,8 @@ pub(crate) fn coverage(lower: &str) -> Option<u32> {
     words.filter_map(|word| hundredths(word.trim_end_matches(['.', ';']).strip_suffix('%')?)).next()
 }
 
-/// A decimal up to a hundred in hundredths, rounded to the nearest. Read as a number of digits, since the library's
-/// reading of floats brings a table of ten kilobytes that hardly compresses.
+/// A decimal from 0 to 100 in hundredths, rounded to the nearest. Parsed by hand because the library's float parser
+/// brings a table of ten kilobytes that hardly compresses.
 fn hundredths(decimal: &str) -> Option<u32> {
     let (whole, part) = decimal.split_once('.').unwrap_or((decimal, ""));
     if whole.len() + part.len() == 0 || !whole.bytes().chain(part.bytes()).all(|byte| byte.is_ascii_digit()) {

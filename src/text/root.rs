@@ -1,4 +1,4 @@
-//! The error at the root of a long output, and whether two programs are one.
+//! The error at the root of a long output, and how similar two programs are.
 
 use super::canonical::canonical_json;
 use super::ends;
@@ -16,18 +16,18 @@ use serde_json::Value;
 /// Lines at the end and at the beginning of an output that may hold the root.
 const LAST: usize = 4;
 const FIRST: usize = 2;
-/// Characters of a line that are compared, and the fewest letters that say something.
+/// Bytes of a line that are compared, and the fewest letters a line needs to say something.
 const LINE: usize = 240;
 const LETTERS: usize = 4;
-/// Bytes of a date or a time at least.
+/// Minimum number of bytes of a date or a time.
 const DATED: usize = 8;
-/// Bytes of an output that are looked at from either end.
+/// Bytes of an output that are read at either end.
 const END: usize = 3000;
 /// Words that mark an error by themselves.
 const MARKS: [&str; 4] = ["error", "exception", "failed", "fatal"];
-/// Words that deny what one of the two words after them would mark: `0 failed`, `no error`, `without any error`.
+/// Words that negate a mark within the next two words: `0 failed`, `no error`, `without any error`.
 const DENY: [&str; 5] = ["0", "no", "not", "without", "zero"];
-/// Words that make a subject of the mark before them: `Error handling`, `error pages`.
+/// Words that turn the mark before them into a topic: `Error handling`, `error pages`.
 const TOPICS: [&str; 13] = [
     "boundaries",
     "boundary",
@@ -43,35 +43,35 @@ const TOPICS: [&str; 13] = [
     "rates",
     "reporting",
 ];
-/// Words after which the rest of a line tells of no error that has come about: `if the result is an error`,
+/// Words after which the rest of a line reports no error that has occurred: `if the result is an error`,
 /// `Warning: the error log is full`.
 const ASIDE: [&str; 10] = ["debug", "hint", "if", "info", "note", "unless", "warn", "warning", "when", "whenever"];
-/// Values that say of a mark before them that there was none: `error: null`, `failed=0`.
+/// Values that say that the mark before them did not occur: `error: null`, `failed=0`.
 const NOTHING: [&str; 7] = ["0", "false", "nil", "no", "none", "null", "~"];
-/// Different tokens kept of a call, and bytes of it that are looked at.
+/// Distinct tokens kept of a call, and bytes of it that are read.
 const TOKENS: usize = 256;
 const BYTES: usize = 4000;
 
-/// The error at the root of an output: the last line that is marked as one; two are the same whatever line numbers,
-/// paths, values and logs stand around it. In JSON the names of fields mark nothing: harnesses write `isError` and
-/// `error` into every answer.
+/// The root error of an output: the last line marked as an error. Two errors are the same whatever line numbers, paths,
+/// values and log lines surround them. JSON is not searched: harnesses write the fields `isError` and `error` into
+/// every answer.
 pub(crate) fn root_line(output: &str) -> Option<&str> {
     if is_json(output) || is_plainly_unmarked(output.as_bytes()) { None } else { marked_line(output) }
 }
 
-/// The same of an output of which nothing is known.
+/// [`root_line`] without its fast checks.
 fn marked_line(output: &str) -> Option<&str> {
     let (head, tail) = (ends::head(output, END), ends::tail(output, END));
     let said = |line: &&str| !line.is_empty() && !line.starts_with('<');
     if let Some(item) = first_listed(Lines(head).map(trimmed).filter(said)) {
         return Some(item);
     }
-    // A label on a line of its own names nothing: the error is what follows it.
+    // A label on a line of its own says nothing: the error is the line after it.
     let mut after = None;
     let mut marked = None;
     let mut counted = false;
     for line in Lines(tail).rev().map(trimmed).filter(said).take(LAST) {
-        // `1 failed, 6 passed` counts what stands above it.
+        // `1 failed, 6 passed` counts errors reported above it.
         if is_marked(line) && !counts(line) {
             marked = Some(if is_label(line) { after.unwrap_or(line) } else { line });
             break;
@@ -89,15 +89,15 @@ fn marked_line(output: &str) -> Option<&str> {
             _ => None,
         })
     });
-    // What is counted stands amid what was said before.
+    // The errors that were counted are further up.
     let amid = || Lines(head).map(trimmed).find(|line| is_marked(line) && !counts(line));
     let line = marked.or_else(|| counted.then(amid).flatten())?;
     let line = ends::head(line, LINE);
     (letters(line) >= LETTERS).then(|| undated(line))
 }
 
-/// The first item of a list of errors that a text begins with, under a label of its own: what stands around it is what
-/// the program says of any such list.
+/// The first item of a list of errors that a text begins with, under a label: the lines around it are the same for
+/// every such list.
 fn first_listed<'a>(mut lines: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     lines.by_ref().take(FIRST).find(|line| is_label(line))?;
     let item = lines.next()?.strip_prefix(['-', '*', '•'])?.trim_start();
@@ -108,21 +108,20 @@ fn letters(line: &str) -> usize {
     line.chars().filter(|char| char.is_alphabetic()).count()
 }
 
-/// Whether a line begins with a figure: it counts or lists something, unless it is the line of a log.
+/// Whether a line begins with a figure and so counts or lists something; timestamps of a log line are skipped.
 fn counts(line: &str) -> bool {
     undated(line).starts_with(|char: char| char.is_ascii_digit())
 }
 
-/// Whether a line tells that a part of what ran has ended with an error: `- exit code: 1`.
+/// Whether a line says that a part of what ran exited with an error: `- exit code: 1`.
 fn exits(line: &str) -> bool {
     let code = line.trim_start_matches(['-', '*', ' ']).strip_prefix("exit code: ");
     code.is_some_and(|code| code != "0" && code.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Whether a look at the ends of an output tells that none of the lines is marked that may hold the root: as hardly a
-/// line is.
+/// A fast check of both ends of an output: `true` if none of the lines that may hold the root is marked, as is usual.
 fn is_plainly_unmarked(output: &[u8]) -> bool {
-    // Until the last lines begin in what was looked at.
+    // Backwards, until the last lines have been covered.
     let (mut from, mut width, mut lines) = (output.len(), MARKED, 0);
     while lines < LAST && output.len() - from < END {
         from = from.saturating_sub(width);
@@ -133,7 +132,7 @@ fn is_plainly_unmarked(output: &[u8]) -> bool {
         }
         lines += said;
     }
-    // Until the first ones that are read for marks end there.
+    // Forwards, until the first lines that are read for marks have been covered.
     let (mut at, mut lines) = (0, usize::from(output.first().is_some_and(|first| says(*first))));
     while lines <= FIRST && at < from.min(END) {
         let Some(said) = said_lines(output, at) else { return false };
@@ -142,8 +141,8 @@ fn is_plainly_unmarked(output: &[u8]) -> bool {
     true
 }
 
-/// How many lines begin behind another one with what is no blank and no tag, in the block from a place on; nothing
-/// where a mark stands there.
+/// How many lines in the block at `at` follow a line end and begin with neither a blank nor a tag; `None` if the block
+/// contains a mark.
 fn said_lines(text: &[u8], at: usize) -> Option<usize> {
     let rest = text.get(at..)?;
     let last;
@@ -163,12 +162,12 @@ fn said_lines(text: &[u8], at: usize) -> Option<usize> {
     Some(lines)
 }
 
-/// Whether a line that begins so says something.
+/// Whether a line beginning with this byte says something.
 const fn says(first: u8) -> bool {
     first.is_ascii_graphic() && first != b'<'
 }
 
-/// A line without the date and the time that it begins with.
+/// A line without the date and the time at its beginning.
 fn undated(line: &str) -> &str {
     let mut rest = line;
     while let Some((word, after)) = rest.split_once(' ') {
@@ -190,19 +189,19 @@ pub(crate) fn first_mark(output: &str) -> Option<&str> {
     holds_mark(head.as_bytes()).then(line).flatten()
 }
 
-/// Where [`root_line`] is in an output.
+/// The byte range of [`root_line`] in an output.
 pub(crate) fn root_place(output: &str) -> Option<Span> {
     let line = root_line(output)?;
     let from = line.as_ptr().addr().checked_sub(output.as_ptr().addr())?;
     Some((from, from + line.len()))
 }
 
-/// What is marked as an error in an output that failed.
+/// What is marked as an error in a failed output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Marks {
-    /// All of it tells that there is neither [`root_line`] nor [`first_mark`]: cheaper than asking for both.
+    /// The whole output has neither a [`root_line`] nor a [`first_mark`]: cheaper than computing both.
     pub(crate) unmarked: bool,
-    /// Where [`root_line`] is.
+    /// The byte range of [`root_line`].
     pub(crate) root: Option<Span>,
 }
 
@@ -213,7 +212,7 @@ impl Marks {
     }
 }
 
-/// Whether a line is a mark and hardly anything else, such as `ERROR:` and `Failed examples:`.
+/// Whether a line is a mark with hardly anything else, such as `ERROR:` and `Failed examples:`.
 fn is_label(line: &str) -> bool {
     let Some(label) = line.strip_suffix(':') else { return false };
     let mut words = label.split_ascii_whitespace();
@@ -222,38 +221,38 @@ fn is_label(line: &str) -> bool {
     words.next().is_some_and(marks) && words.nth(1).is_none() && plain()
 }
 
-/// Whether an output is an object of JSON, or a list of such, of lists or of texts, by its brackets:
-/// `[error] no berth [7]` is a line of a log.
+/// Whether an output looks like a JSON object or a list of objects, lists or strings, judging by its brackets:
+/// `[error] no berth [7]` is a log line.
 fn is_json(output: &str) -> bool {
     let output = trimmed(output);
     let list = || output.strip_prefix('[').is_some_and(|inside| inside.trim_start().starts_with(['{', '[', '"']));
     output.starts_with('{') && output.ends_with('}') || output.ends_with(']') && list()
 }
 
-/// Fields of JSON that hold what is wrong, those that tell how something stands, and those that say whether it is well.
+/// JSON fields that hold an error, those that hold a status, and those that say whether something succeeded.
 const WRONG: [&str; 7] = ["err", "error", "error_message", "errormessage", "errors", "exception", "failure"];
 const STANDS: [&str; 9] = ["code", "outcome", "phase", "reason", "result", "state", "status", "status_code", "verdict"];
 const WELL: [&str; 3] = ["ok", "succeeded", "success"];
-/// How words begin that tell that something did not go well.
+/// Beginnings of words that say that something failed.
 const ILL: [&str; 8] = ["aborted", "denied", "error", "fail", "forbidden", "invalid", "refused", "rejected"];
-/// Bytes of JSON that are looked through, and levels.
+/// Maximum number of bytes of JSON that is searched, and its levels of nesting.
 const JSON: usize = 8 * 1024;
 const LEVELS: usize = 4;
 
-/// Whether an answer in JSON tells that something is wrong, whatever its outcome: a field that holds an error, a status
-/// that is a failure.
+/// Whether a JSON answer reports a problem, whatever the call's outcome: a field holds an error, or a status is a
+/// failure.
 pub(crate) fn tells_trouble(output: &str) -> bool {
     let value = || serde_json::from_str::<Value>(output).ok();
     output.len() <= JSON && is_json(output) && value().is_some_and(|value| is_trouble(&value, LEVELS))
 }
 
-/// Names of an answer's own fields that hold a verdict: flags that something passes, and words of what was decided, as
-/// they begin where it does not.
+/// Top-level fields of an answer that hold a verdict: flags that something passes, and words for the decision; and
+/// beginnings of words for a rejection.
 const PASSES: [&str; 6] = ["accepted", "allowed", "approved", "pass", "passed", "valid"];
 const DECIDES: [&str; 7] = ["decision", "event", "outcome", "result", "state", "status", "verdict"];
 const REJECTED: [&str; 5] = ["declined", "denied", "forbidden", "refused", "reject"];
 
-/// Whether an answer in JSON is a verdict that something is not accepted.
+/// Whether a JSON answer is a verdict that something is rejected.
 pub(crate) fn rejects(output: &str) -> bool {
     let Ok(Value::Object(fields)) = serde_json::from_str(output) else { return false };
     fields.iter().any(|(name, value)| match value {
@@ -265,16 +264,16 @@ pub(crate) fn rejects(output: &str) -> bool {
     })
 }
 
-/// States of what does not run, as the tables of orchestrators have them.
+/// Pod states of an orchestrator's tables in which nothing runs.
 const DOWN: [&str; 4] = ["crashloopbackoff", "errimagepull", "imagepullbackoff", "oomkilled"];
 
-/// What cells of spreadsheets show instead of a value.
+/// What spreadsheet cells show instead of a value, after `#`.
 const CELLS: [&str; 9] = ["CALC!", "DIV/0!", "N/A", "NAME?", "NULL!", "NUM!", "REF!", "SPILL!", "VALUE!"];
 
-/// What a page of a server begins its title with where it is about an error.
+/// Where the title of an HTML page begins.
 const TITLE: &str = "<title>";
 
-/// The title of a page that is about an error of HTTP: `403 Forbidden`.
+/// The title of a page about an HTTP error, without its status: `Forbidden` for `403 Forbidden`.
 fn status_page(head: &str) -> Option<&str> {
     let (_, rest) = head.split_once(TITLE)?;
     let (title, _) = rest.split_once('<')?;
@@ -282,8 +281,8 @@ fn status_page(head: &str) -> Option<&str> {
     title.get(4..)
 }
 
-/// What tells that something does not run or has no value: the first such word of a table, the same one for all cells
-/// without a value, or the title of a page about an error.
+/// What shows that something is not running or has no value: the first such state in a table, `#` for any cell without
+/// a value, or the title of a page about an HTTP error.
 pub(crate) fn down(output: &str) -> Option<&str> {
     let head = ends::head(output, END);
     let cell = |(at, _)| head.get(at + 1..).is_some_and(|rest| CELLS.iter().any(|cell| rest.starts_with(cell)));
@@ -320,11 +319,11 @@ fn is_trouble(value: &Value, levels: usize) -> bool {
 }
 
 fn is_marked(line: &str) -> bool {
-    // Code that would raise an error has raised none.
+    // Code that would raise an error has not raised one.
     if ["raise ", "throw ", "except ", "catch "].iter().any(|code| line.starts_with(code)) {
         return false;
     }
-    // A word that marks has one of these in it, and hardly a line does.
+    // Fast path: every marking word contains a mark, and hardly any line does.
     if !holds_mark(line.as_bytes()) {
         return false;
     }
@@ -334,7 +333,7 @@ fn is_marked(line: &str) -> bool {
         let named = word.ends_with("Error") || word.ends_with("Exception");
         let marks = named || !aside && listed(&MARKS, word);
         let topic = || {
-            // `error handling request: timed out` tells of one.
+            // `error handling request: timed out` reports an error.
             let behind = line.get(to..).unwrap_or_default().strip_prefix([' ', '-']).unwrap_or_default();
             let next = behind.split(|char: char| !char.is_ascii_alphabetic()).next().unwrap_or_default();
             listed(&TOPICS, next) && !behind.contains(':')
@@ -342,15 +341,15 @@ fn is_marked(line: &str) -> bool {
         let denied = || before.iter().any(|word| listed(&DENY, word)) || is_none(line, from, to) || topic();
         let marked = marks && !denied();
         aside |= word.ends_with("Warning") || listed(&ASIDE, word);
-        // `60:0: error` is a place, `0 errors` a count.
+        // `60:0: error` begins with a position; `0 errors` is a count.
         let place = line.as_bytes().get(to) == Some(&b':');
         before = [before[1], if place { "" } else { word }];
         marked
     })
 }
 
-/// Whether what stands around a mark says that there is nothing behind it: another value (`error: none`), a name of a
-/// field (`"error": …`), a kind in parentheses (`(error)`).
+/// Whether the text around a mark says that there is no error: a value (`error: none`), a field name (`"error": …`), a
+/// kind in parentheses (`(error)`).
 fn is_none(line: &str, from: usize, to: usize) -> bool {
     let (ahead, behind) = (line.get(..from).unwrap_or_default(), line.get(to..).unwrap_or_default());
     if ahead.ends_with('(') && behind.starts_with(')') || ahead.ends_with('"') && behind.starts_with("\":") {
@@ -361,7 +360,7 @@ fn is_none(line: &str, from: usize, to: usize) -> bool {
     listed(&NOTHING, value) || matches!(value, "[]" | "{}" | "\"\"" | "''")
 }
 
-/// The tokens of what a call was given, with how often each stands there.
+/// The tokens of a call's arguments, as sorted hashes, each with its number of occurrences.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tokens {
     counts: Vec<(u32, u32)>,
@@ -370,7 +369,7 @@ pub(crate) struct Tokens {
 codec!(struct Tokens { counts, all });
 
 impl Tokens {
-    /// Of a call as it comes.
+    /// The tokens of a call's arguments.
     pub(crate) fn of(call: &ToolCall) -> Self {
         let mut text = String::new();
         match (&call.args, &call.raw_args) {
@@ -392,7 +391,7 @@ impl Tokens {
             tokens.counts.extend(same.first().map(|hash| (*hash, count)));
         }
         if tokens.counts.len() > TOKENS {
-            // The first ones count, and those after them that are one of those.
+            // Only the first [`TOKENS`] distinct ones and their repetitions count.
             tokens = Self::default();
             each_token(text, |hash| tokens.add(hash));
         }
@@ -412,7 +411,7 @@ impl Tokens {
         self.all = self.all.saturating_add(1);
     }
 
-    /// Tokens that both hold, in per cent of the middle of both.
+    /// Shared tokens in percent of the mean token count of both (the Sørensen–Dice coefficient); 100 if both are empty.
     pub(crate) fn alike(&self, other: &Self) -> usize {
         let mut shared = 0_u64;
         for (token, count) in &self.counts {
@@ -435,7 +434,7 @@ impl Reads for Tokens {
     }
 }
 
-/// Tells the hash of every token: a word of letters, digits and `_`, or any other character that is no blank.
+/// Passes the hash of every token to `take`: a word of letters, digits and `_`, or any other non-blank character.
 fn each_token(text: &str, mut take: impl FnMut(u32)) {
     let mut word = None;
     let mut step = |char: u32, in_word: bool, blank: bool| {
@@ -489,13 +488,13 @@ mod tests {
         assert!(root(&alloc::format!("{} was a VALUEERROR, FATAL", "word ".repeat(40))).is_some());
         assert_eq!(root("infallible xcel exceptions errors failedly"), None);
         assert_eq!(root("12 lines with an error"), None);
-        // A label alone names nothing.
+        // A label alone says nothing.
         assert_ne!(root("ERROR:\nno text to replace was given"), root("ERROR:\nthe text stands there twice"));
         assert_eq!(root("ERROR:\nno text to replace was given"), root("ERROR:\n\nno text to replace was given"));
         assert_ne!(root("Error:\nno such cell\nit is\nall gone"), root("Error:\nno such row\nit is\nall gone"));
         assert!(root("ERROR:").is_some());
         assert_eq!(root("<html> error"), None);
-        // What is denied, in words, by its value or as the name of a field; what is not.
+        // Errors that are denied, in words, by a value or as a field name; and errors that are not.
         for healthy in [
             "test result: ok. 12 passed; 0 failed",
             "done without any error",
@@ -563,7 +562,7 @@ mod tests {
         assert_eq!(tokens(program).alike(&tokens(program)), 100);
         assert!(tokens(program).alike(&tokens(&program.replace("out", "result"))) >= 70);
         assert!(tokens(program).alike(&tokens("import os\nfor name in os.listdir('.'): print(name)")) < 70);
-        // Whatever the script; a word goes on over its end.
+        // In any script; a word continues across a change of script.
         assert_eq!(Tokens::of_text("größe_1 天气 + größe_1").alike(&Tokens::of_text("天气+größe_1,größe_1")), 88);
         let long: String = (0..2000).map(|n| alloc::format!("x{n} ")).collect();
         assert!(tokens(&long).fits());

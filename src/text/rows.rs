@@ -1,62 +1,64 @@
-//! The rows of a text as it streams: whether they come round, whatever number each begins with.
+//! The rows of a text as it streams: whether they recur, whatever number each begins with.
 //!
-//! A row is the words of a line, its numbers aside. It is known where it came among the latest and has no figures that
-//! were not together in one before, but for a number that counts on: an id, the place in a list. As long as all rows
-//! are known, those that came since the first of them are said again. What stands once more in a text (a refrain, the
-//! head of another file) is not, nor is a row between two like it: tables have many such.
+//! A row is the words of a line without its numbers. It is known if it was among the latest rows and its figures have
+//! occurred together in an earlier row, leaving aside a number that counts on, such as an id or the place in a list.
+//! While all rows are known, those since the first of them count as repeated. A row that occurs only once more (a
+//! refrain, the header of another file) does not count, nor does one that recurs at every row or every other row: many
+//! tables have such.
 
 use super::novelty::{Drift, Heard};
 use crate::codec::codec;
 use alloc::vec::Vec;
 
-/// Places of rows that are known, four in each: hardly a longer lap is seen.
+/// Sets of four in the table of known rows; a lap longer than the 64 rows is rarely seen.
 const PLACES: usize = 16;
-/// Rows among which another like it says nothing.
+/// A row that recurs with fewer other rows in between says nothing.
 const NEAR: u32 = 2;
-/// Words of rows that are said again to a point.
+/// Words of repeated rows per point.
 const WORDS: u32 = 6;
-/// Words from which a row is a sentence, and how much less than one that is said again it counts with other figures.
+/// Words from which a row is a sentence, and the factor by which a sentence with other figures counts less than a
+/// repeated row.
 const SENTENCE: u32 = 6;
 const FIGURED: u32 = 4;
-/// Fours of rows' figures that are known.
+/// Sets of four in the table of rows' figures.
 const FIGURES: usize = 32;
-/// By how much the hash of a word rises where the number at its end counts on: within its last digit, its last two, its
-/// last three; from 9 to 10, from 99 to 100.
+/// By how much the hash of a word rises when the number at its end is incremented: in its last digit, in its last two,
+/// in its last three; from a bare 9 to 10, and from 99 to 100.
 const COUNTS_ON: [u32; 5] = [1, 22, 673, 1510, 46_801];
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rows {
-    /// Of each of the latest rows half of its hash, and behind that the low half of when it came, the newest of a place
-    /// first.
+    /// The latest rows, each as the high half of its hash and, in the low half, its sequence number; the newest entry
+    /// of a set comes first.
     known: Vec<[u32; 4]>,
-    /// Rows that came, those apart that are the one before again.
+    /// Sequence number of the latest row, wrapping; a row equal to the one before does not advance it.
     came: u16,
     figures: Heard,
-    /// The word with the number that counts on, or may.
+    /// The hash of the word with the number that counts on, or may.
     counter: u32,
     row: Row,
-    /// Rows in a row that were known, and the words of those that came since the first of them, those of sentences with
-    /// other figures a quarter each.
+    /// Consecutive known rows; and the words of those since the first of them, times [`FIGURED`] for repeated rows and
+    /// once for sentences with other figures.
     run: u32,
     words: u32,
-    /// Characters before them, and before this row.
+    /// Characters before the first of them, and before this row.
     offset: u64,
     start: u64,
 }
 codec!(struct Rows { known, came, figures, counter, row, run, words, offset, start });
 
-/// The row that is being said.
+/// The row being read.
 #[derive(Clone, Copy, Debug, Default)]
 struct Row {
     hash: u32,
     words: u32,
     numbers: u32,
-    /// The first of its words with a number.
+    /// The hash of its first word with a number that does not count on.
     number: u32,
     counts_on: bool,
-    /// Of the others.
+    /// Digest of its other numbers.
     figures: u32,
-    /// A full stop stands behind the last word.
+    /// A full stop follows its last word.
     stops: bool,
 }
 codec!(struct Row { hash, words, numbers, number, counts_on, figures, stops });
@@ -66,7 +68,7 @@ fn mixed(hash: u32, word: u32) -> u32 {
 }
 
 impl Rows {
-    /// Takes in a word, by its hash, which has a digit in it where it is a `number`; some are `light`.
+    /// Takes a word by its hash; `number` if it contains a digit. A `light` word is not counted.
     #[inline]
     pub(super) fn word(&mut self, word: u32, number: bool, light: bool) {
         let row = &mut self.row;
@@ -93,13 +95,13 @@ impl Rows {
         }
     }
 
-    /// A full stop stands behind the latest word.
+    /// A full stop follows the latest word.
     #[inline]
     pub(super) fn stops(&mut self) {
         self.row.stops = true;
     }
 
-    /// A line ends, behind so many characters; what comes round, if this row does.
+    /// Ends a line at this number of characters; returns the drift if this row adds to it.
     #[inline(never)]
     pub(super) fn ends(&mut self, characters: u64) -> Option<Drift> {
         let row = core::mem::take(&mut self.row);
@@ -127,7 +129,8 @@ impl Rows {
         (words != 0).then(|| self.drift())
     }
 
-    /// How many rows ago one came, if that is known: 0 where it is the one before again.
+    /// How many other rows have come since this one last did, and records it. 0 if it equals the row before, `None` if
+    /// it is not known.
     fn ago(&mut self, hash: u32) -> Option<u16> {
         if self.known.len() != PLACES {
             self.known.resize(PLACES, [0; 4]);
@@ -148,7 +151,7 @@ impl Rows {
         ago
     }
 
-    /// What comes round.
+    /// The current drift of recurring rows.
     pub(super) fn drift(&self) -> Drift {
         Drift { blocks: 0, points: self.words / (WORDS * FIGURED), offset: self.offset, rows: self.run }
     }
@@ -164,7 +167,7 @@ mod tests {
     use super::super::novelty::Novelty;
     use alloc::{format, string::String};
 
-    /// How many rows of a text come round at its end, and what that counts.
+    /// How many rows of a text recur at its end, and how many points they score.
     fn round(text: &str) -> (u32, u32) {
         let mut novelty = Novelty::default();
         novelty.feed(text);
@@ -191,7 +194,7 @@ mod tests {
                 let fourth = |at: usize| ["    check(reed)?;", "    check(tide)?;", "}"][at];
                 if n % 4 == 0 { format!("fn visit_{}(log: &Log) {{", n / 4) } else { fourth(n % 4 - 1).into() }
             }),
-            // Sentences under ever other figures.
+            // Sentences with ever other figures.
             rows(40, |n| {
                 let birds = 12 + n * n % 31;
                 let more = if n % 7 == 3 { ", rain or shine" } else { "" };
@@ -213,12 +216,12 @@ mod tests {
     fn rows_that_say_something() {
         let header = "// Copyright of the harbour office\n// To be used on the quay only\n// and by its crew\n\n";
         for text in [
-            // One row, or two by turns, is how tables look.
+            // A single row, or two taking turns: tables look like this.
             rows(60, |n| format!("| svc-{n} | running | 0 restarts |")),
             rows(60, |n| format!("| {} | open |", ["north", "south"][n % 2])),
-            // Other figures in the same rows.
+            // Different figures in the same rows.
             rows(60, |n| format!("| {n} | {} | {} |", BIRDS[n % 5], n * 7919)),
-            // The same head of one file after the other, and refrains.
+            // The same header in one file after the other, and refrains.
             (0..12).map(|n| format!("{header}fn berth_{}() {{}}\n", char::from(b'a' + n))).collect(),
             (0..12)
                 .map(|n| format!("the {n}{} went out\nhey and over\nhaul her in\nlads, haul\n", char::from(b'a' + n)))
@@ -231,7 +234,7 @@ mod tests {
                     ["red", "sand", "teal"][n * n % 5 % 3]
                 )
             }),
-            // Figures in few words, and what is no sentence.
+            // Figures with few words, and rows that are not sentences.
             rows(60, |n| format!("Count {n}: {} birds on the outer bank at {} m, wind {}.", n * n % 31, n % 5, n % 7)),
             rows(60, |n| format!("count('outer bank', where => 'by the lock', birds => 'small', day => {n});")),
             rows(3000, |n| format!("{n}")),

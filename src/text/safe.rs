@@ -1,16 +1,16 @@
 //! Text of unknown origin -> text that is safe to print, to log and to put before an agent.
 //!
-//! Tool output may try to instruct the agent, to break out of Markdown or a tag, or to reorder what a person reads.
-//! Whatever of a payload's text is shown passes here.
+//! Tool output may try to instruct the agent, to break out of Markdown or a tag, or to reorder what a person reads. All
+//! text of a payload that is shown passes through here.
 
 use alloc::{borrow::Cow, string::String};
 
 /// `text` on one line: white space and control characters folded to single blanks, invisible and direction-changing
-/// characters removed, back-ticks and angle brackets replaced by look-alikes that no format interprets. At most
-/// `max_chars` characters, the last one `…` where something was cut off.
+/// characters removed, backticks and angle brackets replaced by look-alikes that no format interprets. At most
+/// `max_chars` characters, the last of them `…` if something was cut off.
 pub(crate) fn printable(text: &str, max_chars: usize) -> Cow<'_, str> {
     let plain = |byte: &u8| byte.is_ascii_graphic() && !matches!(byte, b'`' | b'<' | b'>');
-    // Most names are printable as they are.
+    // Fast path: most names are printable as they are.
     if text.len() <= max_chars && text.as_bytes().iter().all(plain) {
         return Cow::Borrowed(text);
     }

@@ -4,21 +4,21 @@ use alloc::string::String;
 /// Words from which small figures make no difference: "Done with 3" is an answer, a sentence with a counter is a
 /// refrain.
 const SENTENCE: usize = 4;
-/// Digits of a counter, at most: larger figures are what a sentence is about, such as a price.
+/// Maximum number of digits of a counter: a larger figure, such as a price, is what the sentence is about.
 const COUNTER: usize = 2;
-/// Letters from which a text is long: of it only the letters are compared, whatever their case, up to so many bytes.
+/// Letters from which a text is long, and bytes of a long text that are compared: only its letters, ignoring case.
 const LONG: usize = 100;
 const COMPARED: usize = 4000;
 
-/// A message as something comparable.
+/// A message in a comparable form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Said {
-    /// Blanks and, in sentences, counters aside; of a long text the letters alone.
+    /// Key of the text without differences in blanks and, in sentences, counters; for a long text, of its letters only.
     pub(crate) key: Key,
     pub(crate) long: bool,
 }
 
-/// What was said; nothing where the text is blank.
+/// The comparable form of a message; `None` if it is blank.
 pub(crate) fn said(text: &str, salt: u64) -> Option<Said> {
     let sentence = spaced(text).nth(SENTENCE - 1).is_some();
     let mut said = String::with_capacity(text.len());

@@ -1,8 +1,8 @@
-//! Where a text has to be looked at, sixty-four bytes at a time.
+//! Finds the places in a text that need attention, sixty-four bytes at a time.
 //!
-//! Everything between two stops is copied, hashed or stepped over as it is. What is asked of a block is there twice:
-//! with WebAssembly's vectors, and for every other target. Both answer alike; `cargo xtask test` compares them by every
-//! verdict.
+//! Everything between two stops is copied, hashed or skipped as it is. The operations on a block exist twice: with
+//! WebAssembly's SIMD instructions, and for every other target. Both give the same answers; `cargo xtask test` compares
+//! their verdicts.
 
 #[cfg(not(all(target_arch = "wasm32", target_feature = "simd128")))]
 #[path = "scan/plain.rs"]
@@ -11,14 +11,14 @@ mod blocks;
 #[path = "scan/vectors.rs"]
 mod blocks;
 
-/// Bytes looked at together.
+/// Bytes of a block.
 pub(super) const BLOCK: usize = 64;
 
-/// A byte that is no stop, and after which a blank is none.
+/// Padding: a byte that is not a stop, and after which a blank is not one.
 const FILLER: u8 = b'x';
 
-/// One bit for every byte of the block that begins at `at`: digits, control characters, line ends and tabs, and blanks
-/// after blanks; with `HEAVY` quotation marks and the punctuation of paths too.
+/// One bit for every byte of the block at `at` that is a stop: digits, control characters (line ends and tabs among
+/// them), and blanks after blanks; with `HEAVY` also quotation marks and the punctuation of paths.
 #[inline]
 pub(super) fn stops<const HEAVY: bool>(bytes: &[u8], at: usize) -> u64 {
     let rest = bytes.get(at..).unwrap_or_default();
@@ -33,24 +33,23 @@ pub(super) fn stops<const HEAVY: bool>(bytes: &[u8], at: usize) -> u64 {
     blocks::marks::<HEAVY>(&block, &before)
 }
 
-/// One bit for every byte of a block that is an ASCII letter, a digit or `JOINT`, and one for every byte beyond ASCII.
+/// Two bit masks of a block: ASCII letters, digits and `JOINT`; and non-ASCII bytes.
 #[inline]
 pub(super) fn parts<const JOINT: u8>(block: &[u8; BLOCK]) -> (u64, u64) {
     blocks::parts::<JOINT>(block)
 }
 
-/// One bit for every byte of a block that is a quotation mark of JSON, one for every backslash, one for every bracket
-/// that opens a list or an object, and one for every one that closes one.
+/// Four bit masks of a block: double quotes, backslashes, opening brackets and closing brackets of lists and objects.
 #[inline]
 pub(super) fn brackets(block: &[u8; BLOCK]) -> [u64; 4] {
     blocks::brackets(block)
 }
 
-/// Shows where the strings of JSON begin and end, behind the one mark and at the other, and whether something is
-/// escaped in them, until `take` says that it has seen enough; whether it has.
+/// Calls `take` for each JSON string with the byte range between its quotes and whether it contains an escape, until
+/// `take` returns true; whether it did.
 #[inline]
 pub(super) fn each_string(json: &[u8], mut take: impl FnMut(usize, usize, bool) -> bool) -> bool {
-    // Where the string at hand begins, whether something is escaped in it, and whether the next byte is.
+    // Where the current string begins, whether it contains an escape, and whether the next byte is escaped.
     let (mut open, mut escapes, mut escaped) = (None, false, false);
     let mut at = 0;
     any(json, |block| {
@@ -82,8 +81,7 @@ pub(super) fn each_string(json: &[u8], mut take: impl FnMut(usize, usize, bool) 
     })
 }
 
-/// Letters of a text, counted up to a limit: those of ASCII, and characters beyond Latin's supplements by their first
-/// byte.
+/// Letters of a text, counted up to a limit: ASCII letters, and every non-ASCII character by its first byte.
 pub(super) fn letters(text: &[u8], limit: u32) -> u32 {
     let mut letters = 0;
     any(text, |block| {
@@ -117,23 +115,23 @@ pub(super) fn line_start(text: &[u8]) -> usize {
     rest.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1)
 }
 
-/// Whether a byte that is not zero stands in a text.
+/// Whether a text contains a byte, which must not be 0.
 pub(super) fn holds(text: &[u8], byte: u8) -> bool {
     any(text, |block| blocks::holds(block, byte))
 }
 
-/// What stands in every word that marks an error: `error`, `exception`, `fatal`, `failed`.
+/// Trigrams, one of which is in every word that marks an error: `error`, `exception`, `fatal`, `failed`.
 const MARKS: [[u8; 3]; 4] = [*b"rro", *b"xce", *b"fat", *b"fai"];
 
-/// Whether one of [`MARKS`] stands in a text, whatever its case.
+/// Whether a text contains one of [`MARKS`], ignoring case.
 pub(super) fn holds_mark(text: &[u8]) -> bool {
     any(text, |block| blocks::triples(block, &MARKS))
 }
 
-/// Bytes in which one of [`MARKS`] is looked for that begins in a block.
+/// Bytes that are searched for one of [`MARKS`] that begins in a block.
 pub(super) const MARKED: usize = BLOCK + 2;
 
-/// One bit for every end of a line in a block; nothing where one of [`MARKS`] begins there.
+/// One bit for every line end in a block; `None` if one of [`MARKS`] begins in it.
 #[inline]
 pub(super) fn unmarked_line_ends(block: &[u8; MARKED]) -> Option<u64> {
     if blocks::triples(block, &MARKS) {
@@ -142,7 +140,7 @@ pub(super) fn unmarked_line_ends(block: &[u8; MARKED]) -> Option<u64> {
     block.first_chunk().map(blocks::line_ends)
 }
 
-/// Shows where the lines of a text end.
+/// Calls `take` with the position of every line end in a text.
 #[inline]
 pub(super) fn each_line_end(text: &[u8], mut take: impl FnMut(usize)) {
     let mut start = 0;
@@ -157,11 +155,11 @@ pub(super) fn each_line_end(text: &[u8], mut take: impl FnMut(usize)) {
     });
 }
 
-/// Shows where the runs of digits in a text begin and end. `take` is called in one place, so that it becomes a part of
-/// the loop.
+/// Calls `take` with the byte range of every run of digits in a text. There is a single call site, so that `take` is
+/// inlined into the loop.
 #[inline]
 pub(super) fn each_number(text: &[u8], mut take: impl FnMut(usize, usize)) {
-    // Where the run at hand began.
+    // Where the current run began.
     let (mut at, mut open) = (0, None);
     loop {
         let digits = match block(text, at) {
@@ -170,7 +168,7 @@ pub(super) fn each_number(text: &[u8], mut take: impl FnMut(usize, usize)) {
             None if open.is_some() => 0,
             None => return,
         };
-        // Where a byte's bit is another one than that of the byte before.
+        // The bits that differ from the bit of the byte before.
         let mut edges = digits ^ (digits << 1 | u64::from(open.is_some()));
         while edges != 0 {
             let edge = at + edges.trailing_zeros() as usize;
@@ -184,14 +182,14 @@ pub(super) fn each_number(text: &[u8], mut take: impl FnMut(usize, usize)) {
     }
 }
 
-/// Whether a text holds what has to stand behind a number that tells how far something is: a per cent sign, a slash, or
-/// an `f` before a blank.
+/// Whether a text contains one of the characters that follow a number reporting progress: a percent sign, a slash, or
+/// an `f` before a blank (`of`).
 pub(super) fn may_mark_progress(text: &[u8]) -> bool {
     any(text, blocks::progress)
 }
 
-/// Whether something is said of one of a text's blocks; each comes with as many more bytes as `SEEN` has, and filled up
-/// with zeros where the text ends.
+/// Whether `said` is true of one of a text's blocks. A block has `SEEN` bytes, so with more than [`BLOCK`] they
+/// overlap; at the end of the text it is padded with zeros.
 #[inline]
 pub(super) fn any<const SEEN: usize>(text: &[u8], mut said: impl FnMut(&[u8; SEEN]) -> bool) -> bool {
     let (mut rest, mut last) = (text, [0; SEEN]);
@@ -208,7 +206,7 @@ pub(super) fn any<const SEEN: usize>(text: &[u8], mut said: impl FnMut(&[u8; SEE
     false
 }
 
-/// What is left of a text, filled up with zeros.
+/// The rest of a text, padded with zeros.
 #[inline]
 pub(super) fn padded<const SEEN: usize>(rest: &[u8]) -> [u8; SEEN] {
     let mut block = [0; SEEN];
@@ -216,10 +214,10 @@ pub(super) fn padded<const SEEN: usize>(rest: &[u8]) -> [u8; SEEN] {
     block
 }
 
-/// What the bytes of a block are to the words between blanks, a bit each.
+/// Bit masks of a block that say what its bytes are to the words between blanks.
 pub(super) struct Classes {
     pub(super) blanks: u64,
-    /// Digits and control characters, blanks among them.
+    /// Digits and control characters, including white space other than the blank.
     pub(super) unsteady: u64,
     /// As [`letters`] counts them.
     pub(super) letters: u64,
@@ -231,7 +229,7 @@ pub(super) fn word_classes(block: &[u8; BLOCK]) -> Classes {
     Classes { blanks, unsteady, letters }
 }
 
-/// The block that ends at a place, filled up with zeros where the text begins; nothing before its beginning.
+/// The block that ends at `end`, padded with zeros before the beginning of the text; `None` at the beginning.
 #[inline]
 pub(super) fn block_before(bytes: &[u8], end: usize) -> Option<[u8; BLOCK]> {
     let rest = bytes.get(..end).filter(|rest| !rest.is_empty())?;
@@ -242,7 +240,7 @@ pub(super) fn block_before(bytes: &[u8], end: usize) -> Option<[u8; BLOCK]> {
     }))
 }
 
-/// The block that begins at a place, filled up with zeros where the text ends; nothing behind its end.
+/// The block that begins at `at`, padded with zeros behind the end of the text; `None` at the end.
 #[inline(always)]
 pub(super) fn block(bytes: &[u8], at: usize) -> Option<[u8; BLOCK]> {
     let rest = bytes.get(at..).filter(|rest| !rest.is_empty())?;
@@ -254,7 +252,7 @@ mod tests {
     use super::*;
     use alloc::string::String;
 
-    /// The same, byte by byte.
+    /// Reference implementation, byte by byte.
     fn expected(bytes: &[u8], at: usize, heavy: bool) -> u64 {
         let mut bits = 0;
         for (index, byte) in bytes.iter().enumerate().skip(at).take(BLOCK) {
@@ -309,7 +307,7 @@ mod tests {
         }
     }
 
-    /// What is asked of whole texts, wherever it stands in them.
+    /// The functions on whole texts, with the match anywhere in them.
     #[test]
     fn whole_texts() {
         for length in [0, 1, 2, 63, 64, 65, 66, 67, 127, 128, 129, 130, 200] {

@@ -1,75 +1,75 @@
 //! Shapes of JSON objects: which fields one has, in which order, and what stands between their values.
 //!
-//! The objects of a list are mostly alike to the byte but for their values, and so are the next answers of a tool. So
-//! what stands between two values - comma, name, colon and blanks - is kept as a *step* behind the one before it, and
-//! expected where it stood the last time: a compare of sixteen bytes reads all of it, and what the name tells of its
-//! value is known. Steps are a tree, so the last one of an object tells all of its fields and with them how they are
-//! sorted, which is found out once.
+//! The objects of a list, and the successive answers of a tool, mostly differ only in their values. So the text between
+//! two values (comma, name, colon and blanks) is stored as a *step* that follows the step before it, and is expected
+//! where it was found the last time: one comparison of sixteen bytes then reads all of it, and what the name says of
+//! its value is known. Steps form a tree, so the last step of an object determines all of its fields and their sorted
+//! order, which is computed once.
 
 use super::fields::{Named, Told};
 use alloc::{string::String, vec::Vec};
 
-/// The step that objects begin at: no field yet.
+/// The root step, at which objects begin: no field yet.
 pub(super) const START: u16 = 0;
-/// No step that is kept.
+/// No stored step.
 pub(super) const NONE: u16 = u16::MAX;
 
-/// Steps that are kept.
+/// Maximum number of steps stored.
 const MOST: usize = 384;
-/// Fields of an object that are kept.
+/// Maximum number of fields of an object that are stored.
 pub(super) const FIELDS: usize = 64;
-/// Bytes of a step's text: what is longer has no name but a key of its own.
+/// Maximum number of bytes of a step's text: a longer name is a key of its own rather than a field name.
 const LONGEST: usize = 128;
-/// Steps behind one that are looked through; behind the start, where every object comes by, there may be more.
+/// Maximum number of steps that may follow a step; at the start, where every object passes, more are allowed.
 const BRANCHES: usize = 8;
 const BRANCHES_AT_START: usize = 24;
 
-/// Shapes that were seen already.
+/// The shapes seen so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shapes {
-    /// The first is the start.
+    /// The first is [`Step::START`].
     steps: Vec<Step>,
-    /// What the steps are written as, one behind the other.
+    /// The texts of all steps, concatenated.
     texts: String,
-    /// Fields, sorted by name, for each shape that an object has ended with.
+    /// The sorted fields of each shape that an object has ended with, concatenated.
     sorted: Vec<Written>,
-    /// There was more than is kept: the next document begins with nothing.
+    /// Something did not fit: cleared before the next document.
     full: bool,
 }
 
-/// A field behind others, with what stands between the value before it, or the object's begin, and its own value.
+/// A field after others: the text between the previous value (or the start of the object) and its own value.
 #[derive(Clone, Copy, Debug)]
 struct Step {
-    /// The first sixteen bytes of the text, and which of them there are.
+    /// The first sixteen bytes of the text, and masks of those that exist.
     begins: [u64; 2],
     masks: [u64; 2],
-    /// Where the text is, and the name in it.
+    /// Byte ranges of the text and of the name in it, in `texts`.
     text: (u32, u32),
     name: (u32, u32),
     told: Told,
     tells: bool,
     /// How it is written.
     written: Written,
-    /// Fields of an object that has come this far.
+    /// Fields of an object up to and including this one.
     fields: u8,
-    /// The step behind this one that was added last, and the one that was added before this behind the same.
+    /// The step most recently added after this one, and the one added before this one after the same parent.
     child: u16,
     sibling: u16,
-    /// The step that came behind this one the last time, and that with which an object in its value began.
+    /// The step that last followed this one, and the step that last began an object in its value.
     next: u16,
     inside: u16,
     before: u16,
     sorted: Sorted,
 }
 
-/// Fields of a shape by name, without those that always go.
+/// The fields of a shape by name, without the volatile ones.
 #[derive(Clone, Copy, Debug)]
 enum Sorted {
     /// No object has ended here yet.
     Unknown,
-    /// A name is there twice.
+    /// A name occurs twice.
     Never,
-    /// Where the list of their places begins, and its length.
+    /// Start and length of its part of `Shapes::sorted`.
     At(u32, u8),
 }
 
@@ -78,21 +78,21 @@ enum Sorted {
 pub(super) struct Written {
     /// The field's place in its object.
     pub(super) place: u8,
-    /// Bytes between the begin of the name's quotation mark and the value; 0 where that is not as canonical JSON has
-    /// it.
+    /// Bytes of the name with its quotes and the colon, directly before the value; 0 if canonical JSON would write them
+    /// differently.
     pub(super) back: u8,
-    /// A comma stands before them.
+    /// A comma precedes the name.
     pub(super) comma: bool,
 }
 
-/// A step that stands where it is looked for.
+/// A step that was found where it was looked for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stands {
     /// Bytes of its text.
     pub(super) length: usize,
-    /// Its name tells something.
+    /// Its name says something about its value.
     pub(super) tells: bool,
-    /// The step that is expected behind it.
+    /// The step that is expected after it.
     pub(super) next: u16,
 }
 
@@ -115,7 +115,7 @@ impl Step {
     };
 }
 
-/// The first sixteen bytes of a text, and which of them there are.
+/// The first sixteen bytes of a text, and masks of those that exist.
 fn beginning(text: &str) -> ([u64; 2], [u64; 2]) {
     let (mut bytes, mut mask) = ([0; 16], [0; 16]);
     for ((byte, mask), from) in bytes.iter_mut().zip(&mut mask).zip(text.bytes()) {
@@ -131,7 +131,7 @@ fn halves(bytes: [u8; 16]) -> [u64; 2] {
 }
 
 impl Shapes {
-    /// Begins another document.
+    /// Starts another document.
     pub(super) fn begin(&mut self) {
         if core::mem::take(&mut self.full) {
             self.steps.clear();
@@ -147,17 +147,19 @@ impl Shapes {
         self.steps.get(usize::from(step))
     }
 
-    /// The step that an object in the value of one is expected to begin with; in no field, that of the document.
+    /// The step that an object in the value of step `within` is expected to begin with; [`START`] stands for the
+    /// document.
     #[inline]
     pub(super) fn first(&self, within: u16) -> u16 {
         match self.step(within) {
             Some(step) => step.inside,
-            // In a field that is not kept, as the latest object of all did.
+            // In a field that is not stored, the first step of the latest object.
             None => self.step(START).map_or(NONE, |start| start.next),
         }
     }
 
-    /// Notes what came behind a step, of an object in the value of another.
+    /// Records that `step` came after `before`; at the start of an object, also that it began one in the value of
+    /// `within`.
     fn expect(&mut self, before: u16, within: u16, step: u16) {
         if let Some(before) = self.steps.get_mut(usize::from(before)) {
             before.next = step;
@@ -169,7 +171,7 @@ impl Shapes {
         }
     }
 
-    /// Whether a step stands where `rest` begins, and what is known of it.
+    /// Whether the text of a step is at the beginning of `rest`, and what is known of the step.
     #[inline]
     pub(super) fn stands(&self, step: u16, rest: &[u8]) -> Option<Stands> {
         let known = self.step(step)?;
@@ -182,17 +184,17 @@ impl Shapes {
             Some(_) if length <= 16 => true,
             _ => rest.get(..length) == self.texts.as_bytes().get(known.text.0 as usize..known.text.1 as usize),
         };
-        // With more blanks behind it, it is another.
+        // Followed by more blanks, it is a different step.
         let same = same && rest.get(length).is_some_and(|byte| *byte > b' ');
         same.then_some(Stands { length, tells: known.tells, next: known.next })
     }
 
-    /// What the name of a step's field tells.
+    /// What the name of a step's field says.
     pub(super) fn told(&self, step: u16) -> Told {
         self.step(step).map_or(Told::NOTHING, |step| step.told)
     }
 
-    /// The step behind one that stands where `rest` begins; it is expected there from now on.
+    /// The step after `before` whose text is at the beginning of `rest`; it is expected there from now on.
     pub(super) fn other(&mut self, before: u16, within: u16, rest: &[u8]) -> Option<(u16, Stands)> {
         let mut step = self.step(before)?.child;
         while step != NONE {
@@ -205,8 +207,7 @@ impl Shapes {
         None
     }
 
-    /// Adds a step behind one that is kept: how it is written, and where in that its name is. [`NONE`] where there is
-    /// no room.
+    /// Adds a step after a stored one, with its text and the range of the name in it. [`NONE`] if there is no room.
     pub(super) fn add(&mut self, before: u16, within: u16, text: &str, name: (usize, usize), told: Told) -> u16 {
         let Some(parent) = self.step(before).copied() else { return NONE };
         if self.steps.len() >= MOST || text.len() > LONGEST || usize::from(parent.fields) >= FIELDS {
@@ -216,14 +217,14 @@ impl Shapes {
         let most = if before == START { BRANCHES_AT_START } else { BRANCHES };
         let mut branches = core::iter::successors(self.step(parent.child), |step| self.step(step.sibling));
         if branches.nth(most - 1).is_some() {
-            // Where names are keys, there are always others.
+            // If names are keys, there will always be others.
             self.full = true;
             return NONE;
         }
         let (begins, masks) = beginning(text);
         let from = self.texts.len() as u32;
         self.texts.push_str(text);
-        // INVARIANT: a text is short, and there are few of them.
+        // INVARIANT: texts are short and few.
         let place = |at: usize| from + at as u32;
         let canonical = !told.digits && text.ends_with("\":") && name.1 + 2 == text.len();
         let number = self.steps.len() as u16;
@@ -254,7 +255,7 @@ impl Shapes {
         number
     }
 
-    /// The shape of an object that ended with a step; [`NONE`] where its fields have to be sorted each time.
+    /// The shape of an object that ended with this step; [`NONE`] if its fields have to be sorted each time.
     #[inline]
     pub(super) fn shape(&mut self, last: u16) -> u16 {
         match self.step(last).map(|step| step.sorted) {
@@ -266,7 +267,7 @@ impl Shapes {
 
     #[inline(never)]
     fn sort(&mut self, last: u16) -> u16 {
-        // By place.
+        // Indexed by place.
         let mut fields = [NONE; FIELDS];
         let mut at = last;
         while let Some(step) = self.step(at).filter(|_| at != START) {
@@ -289,7 +290,7 @@ impl Shapes {
             }
             sorted.insert(behind, step.written);
         }
-        // INVARIANT: an object has at most 64 fields, and there are few of them.
+        // INVARIANT: an object has at most 64 fields, and there are few objects.
         let settled = Sorted::At(self.sorted.len() as u32, sorted.len() as u8);
         self.sorted.extend_from_slice(&sorted);
         self.settle(last, settled);
@@ -302,7 +303,7 @@ impl Shapes {
         }
     }
 
-    /// The fields of a shape, sorted by name; those that always go are not among them.
+    /// The fields of a shape, sorted by name, without the volatile ones.
     pub(super) fn sorted(&self, shape: u16) -> &[Written] {
         match self.step(shape).map(|step| step.sorted) {
             Some(Sorted::At(from, length)) => {
@@ -321,7 +322,7 @@ impl Shapes {
 
 #[cfg(test)]
 impl Shapes {
-    /// Shapes in which there is no room for one, and will be none.
+    /// Shapes without room for another one, now and later.
     pub(super) fn without_room() -> Self {
         let mut shapes = Self::default();
         shapes.steps.resize(MOST, Step::START);
@@ -334,7 +335,7 @@ mod tests {
     use super::*;
     use alloc::{format, string::ToString};
 
-    /// Adds a field as it stands in a text behind others.
+    /// Adds a field as a text would contain it after others.
     fn add(shapes: &mut Shapes, before: u16, name: &str) -> u16 {
         let begin = if before == START { "\"" } else { ",\"" };
         let text = format!("{begin}{name}\":");
@@ -388,7 +389,7 @@ mod tests {
         sorted.sort_unstable_by_key(|place| &names[usize::from(*place)]);
         let places = |shapes: &Shapes, shape| shapes.sorted(shape).iter().map(|field| field.place).collect::<Vec<_>>();
         assert_eq!(places(&shapes, shape), sorted);
-        // One that always goes is not there, and a name that is there twice spoils it.
+        // A volatile field is left out, and a name that occurs twice rules out sorting.
         let mut last = START;
         for name in ["b", "tookMs", "a"] {
             last = add(&mut shapes, last, name);

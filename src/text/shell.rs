@@ -1,16 +1,16 @@
 //! A shell command line -> words, redirects and here-documents.
 //!
-//! No shell is imitated: expansions stay as they are written. What is told apart is what decides whether a line writes,
-//! and what it is about.
+//! This is not a full shell: expansions stay as written. It tells apart what decides whether a line writes, and what
+//! the line is about.
 
 /// A piece of a command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Token<'a> {
-    /// A word; quotes around all of it are gone.
+    /// A word; quotes around the whole of it are removed.
     Word(&'a str),
-    /// Output goes to this file.
+    /// Output is redirected to this file; empty if streams are only joined.
     Write(&'a str),
-    /// The text of a here-document of the command before.
+    /// The text of a here-document of the preceding command.
     Here(&'a str),
     /// The end of a simple command.
     End,
@@ -37,12 +37,12 @@ impl<'a> Lexer<'a> {
         self.text.get(self.at..).unwrap_or_default()
     }
 
-    /// The file of a redirect whose `>` was read.
+    /// The target of a redirect whose `>` has been read.
     fn write(&mut self) -> Token<'a> {
         while matches!(self.byte(self.at), b'>' | b'|') {
             self.at += 1;
         }
-        // `>&2` and `>&-` join streams.
+        // `>&2` and `>&-` join or close streams.
         if self.byte(self.at) == b'&' {
             self.at += 1;
             let file = self.file();
@@ -93,7 +93,8 @@ impl<'a> Lexer<'a> {
         for line in rest.split_inclusive('\n') {
             if line.trim() == delimiter {
                 self.at += length + line.len();
-                // The end of the command's line was consumed before its text.
+                // The newline after the delimiter stays unread and ends the command: its own was consumed before the
+                // text.
                 self.at -= usize::from(line.ends_with('\n'));
                 return rest.get(..length);
             }
@@ -149,7 +150,7 @@ impl<'a> Iterator for Lexer<'a> {
                     if next == b'>' {
                         self.at += 1;
                         let written = self.write();
-                        // What a program complains is no result of its work.
+                        // Error messages are not a result of the program's work.
                         if byte != b'2' {
                             return Some(written);
                         }

@@ -1,8 +1,8 @@
 //! What an output says, in one short line: which tests fail, which error stopped it where, what was edited or searched.
 //!
-//! Two runs of the same failure give the same signature (no timings, line numbers, temporary paths; lists are sorted
-//! where tools print them in any order); another failing test, error class or file gives another one. Golden rows: the
-//! table in the tests, from the specification. Everything else is its first 50 characters.
+//! Two runs with the same failure give the same signature (no timings, line numbers or temporary paths; lists are
+//! sorted where tools print them in any order); another failing test, error class or file gives a different one. For
+//! any other output it is the first 50 characters. The golden rows are in the tests, from the specification.
 //!
 //! All scanners are hand-written single passes over a clipped copy, so that megabytes of log cost as much as 32 KiB.
 
@@ -31,14 +31,15 @@ use super::{
 use crate::model::{Error, ErrorCode, SignaturePattern};
 use alloc::{borrow::ToOwned, format, string::String, vec::Vec};
 
-/// Bytes looked at from either end; runners name what failed first or last, compilers first.
+/// Bytes read at either end: runners report failures first or last, compilers first.
 const CLIP: usize = 16 * 1024;
-/// Characters of an output that nothing else is known about.
+/// Characters of the signature of an output that nothing else is known about.
 const FALLBACK: usize = 50;
 
 const MAX_PATTERNS: usize = 32;
 const MAX_PATTERN: usize = 1024;
-/// Characters of a user's signature template, and groups it may insert: bounds what one match can expand to.
+/// Maximum number of characters of a user's signature template, and of groups it may insert: they bound what a match
+/// can expand to.
 const MAX_TEMPLATE: usize = 256;
 const MAX_GROUPS: usize = 16;
 
@@ -92,8 +93,8 @@ impl Signatures {
         self.read(output, &mut 0).0
     }
 
-    /// The signature of an output, and how many tests it says fail. A pattern that would take too many [`Steps`] sees
-    /// the beginning of the output alone, and is noted in `cut_short`.
+    /// The signature of an output, and how many tests it says fail. A pattern that would take too many [`Steps`] is
+    /// matched against the beginning of the output only, which is counted in `cut_short`.
     pub(crate) fn read(&self, output: &str, cut_short: &mut u32) -> (String, Option<u32>) {
         let text = clean(output);
         let mut steps = Steps::of(&text, self.patterns.iter().map(|(pattern, _)| pattern));
@@ -126,15 +127,15 @@ fn built_in(text: &str) -> String {
     found.map_or_else(|| fallback(text), |signature| sealed(&signature))
 }
 
-/// The first 50 characters, lower-cased, white space to `-`, volatile parts masked. Masked before it is cut, or a
-/// duration one digit longer would move the end.
+/// The first 50 characters in lower case, with white space as `-` and volatile parts masked. Masking comes before
+/// cutting: otherwise a duration one digit longer would move the end.
 fn fallback(text: &str) -> String {
     let head: String = text.chars().take(8 * FALLBACK).collect();
     let cut: String = mask(&head).chars().take(FALLBACK).collect();
     hyphenated(&cut.to_lowercase())
 }
 
-/// Head and tail of an output without terminal sequences, lines ended by `\n`.
+/// The head and tail of an output without terminal sequences, with lines ended by `\n`.
 fn clean(output: &str) -> String {
     let mut text = String::with_capacity(output.len().min(2 * CLIP) + 1);
     let (first, last) = clip_to(output, CLIP);

@@ -1,17 +1,18 @@
-//! How alike two texts are: the share of characters that stay in order, as fuzzy string matching measures it.
+//! How similar two texts are: the share of characters in their longest common subsequence, as fuzzy string matching
+//! measures it.
 
 use crate::text::ends::clip_to;
 use crate::text::mask::{Strength, normalise};
 use alloc::{string::String, vec::Vec};
 
-/// Characters of a text that are compared: so many of its beginning and, of a longer one, as many of its end.
+/// Characters of a text that are compared at its beginning and, of a longer one, at its end.
 const HALF: usize = 500;
-/// Blocks of 64 characters.
+/// Blocks of 64 characters that hold a gist.
 const BLOCKS: usize = HALF * 2 / 64 + 1;
 
 /// What is kept of a text for comparison: lightly masked, at most 1,000 characters.
 pub(crate) fn gist(text: &str) -> String {
-    // Masking shortens, so that more than is kept is looked at, but not without end.
+    // Masking shortens, so more is read than is kept, within a bound.
     let (head, tail) = clip_to(text, HALF * 8);
     let mut masked = String::new();
     normalise(head, Strength::Light, &mut masked);
@@ -26,7 +27,7 @@ pub(crate) fn gist(text: &str) -> String {
     masked.chars().take(HALF).chain(masked.chars().skip(count - HALF)).collect()
 }
 
-/// Whether a gist is within its cap.
+/// Whether a gist is within its bound.
 pub(crate) fn is_gist(text: &str) -> bool {
     text.len() <= HALF * 2 * 4
 }
@@ -34,7 +35,7 @@ pub(crate) fn is_gist(text: &str) -> bool {
 /// A text that others are compared with.
 pub(crate) struct Pattern {
     length: usize,
-    /// Of every character, where it stands; sorted.
+    /// For every character, a bit mask of its positions; sorted by character.
     places: Vec<(char, [u64; BLOCKS])>,
 }
 
@@ -58,16 +59,16 @@ impl Pattern {
         Self { length, places }
     }
 
-    /// Similarity in percent, rounded down: twice the longest common subsequence, by the length of both texts together.
+    /// Similarity in percent, rounded down: twice the longest common subsequence divided by the length of both texts.
     pub(crate) fn percent(&self, gist: &str) -> u32 {
         let (common, length) = self.common(gist);
         let both = self.length + length;
-        // Two empty texts are one.
+        // Two empty texts are equal.
         (common * 2 * 100).checked_div(both).and_then(|percent| u32::try_from(percent).ok()).unwrap_or(100)
     }
 
-    /// Length of the longest common subsequence, and of the other text. Bit-parallel: a zero in `rows` is a character
-    /// of the pattern that is part of it.
+    /// Lengths of the longest common subsequence and of the other text. Bit-parallel: a zero in `rows` is a character
+    /// of the pattern that is part of the subsequence.
     fn common(&self, gist: &str) -> (usize, usize) {
         let mut rows = [u64::MAX; BLOCKS];
         let mut length = 0;
@@ -94,7 +95,7 @@ mod tests {
     use super::*;
     use alloc::{format, vec};
 
-    /// The same by the book, for comparison.
+    /// Reference implementation by dynamic programming.
     fn slow(one: &str, other: &str) -> u32 {
         let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
         let mut row = vec![0_usize; other.len() + 1];

@@ -1,19 +1,19 @@
-//! Whether two requests ask for the same thing, where no embeddings say so.
+//! Whether two requests ask for the same thing, when there are no embeddings to tell.
 //!
-//! A request is reduced to its *concepts*: words without the ones that only make it polite or say it again, stemmed
-//! lightly, abbreviations spelled out, everyday synonyms of asking, mending and making folded together. Two requests
-//! are the same when neither names anything that the other replaces by something else (one set contains the other), the
-//! cosine of the sets is above the threshold that embeddings are held to, and neither the object nor the roles differ:
-//! - more detail does not make another request of it, and another object does, however long the rest:
+//! A request is reduced to its *concepts*: its words without those that only add politeness or repeat, lightly stemmed,
+//! with abbreviations expanded and everyday synonyms of asking, mending and making merged. Two requests are the same if
+//! one set of concepts contains the other (neither replaces something the other names), the cosine of the sets is above
+//! the threshold used for embeddings, and neither the object nor the roles differ:
+//! - more detail does not make a different request, but another object does, however long the rest:
 //!   `review the auth code` and `review the payment code` stay apart, and so do `implement the export` and
-//!   `implement tests of the export`, where what is added is what the work is done on;
-//! - `A asks B` and `B asks A`, `copy staging to production` and back again stay apart: what stands on either side of
-//!   the same words, or of the same prepositions, has changed places. Lists have no order.
+//!   `implement tests of the export`, where the addition is what the work is done on;
+//! - `A asks B` and `B asks A`, `copy staging to production` and the reverse stay apart: the names on either side of
+//!   the same words, or of the same prepositions, have swapped places. Lists have no order.
 //!
-//! The table of pairs in the tests shows where this ends: what is said in wholly other words.
+//! The table of pairs in the tests shows the limit: the same thing said in entirely different words.
 //!
-//! Only hashes of the concepts are kept. Of a long request those that sort first: a set that is inside another one has
-//! none below the last of those that the other has not.
+//! Only hashes of the concepts are kept, and only the lowest of a long request: if a set is contained in another, each
+//! of its hashes up to the other's highest kept one is among the other's kept ones.
 
 use super::digest::{key, salted};
 use crate::codec::codec;
@@ -23,50 +23,50 @@ use alloc::{
     vec::Vec,
 };
 
-/// Concepts kept of a request.
+/// Maximum number of concepts kept of a request.
 const CONCEPTS: usize = 128;
-/// Words whose order is kept; of a longer request none is.
+/// Maximum number of words whose order is kept; of a longer request no order is kept.
 const ORDERED: usize = 64;
-/// Words of a name that may have changed places.
+/// Maximum number of words of a name that may have swapped places.
 const PHRASE: usize = 4;
-/// Words of what the work is done on.
+/// Maximum number of words of the object that the work is done on.
 const OBJECT: usize = 6;
-/// Bytes of a request that are looked at; the digest of the whole covers the rest.
+/// Bytes of a request that are read; the digest of the whole also covers the rest.
 const CLIP: usize = 64 * 1024;
 
-/// What stands before a word.
+/// What precedes a word.
 const NONE: u8 = 0;
 const LIST: u8 = 1;
 const CLAUSE: u8 = 2;
 const OWNER: u8 = 3;
-/// The first of [`PREPOSITIONS`].
+/// The first of [`PREPOSITIONS`]; the others follow.
 const PREPOSITION: u8 = 8;
 
-/// Words that give what follows them a role.
+/// Words that give a role to what follows them.
 const PREPOSITIONS: &[&str] = &[
     "about", "after", "against", "as", "at", "before", "between", "by", "for", "from", "in", "inside", "into", "of",
     "on", "onto", "over", "than", "through", "to", "towards", "under", "until", "via", "with", "within", "without",
 ];
 
-/// A request, comparable.
+/// A request in a comparable form.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Request {
-    /// Hash of all concepts and of what was not looked at; of the folded text where there are no concepts.
+    /// Hash of all concepts (of the normalised text if there are none) and of the part that was not read.
     whole: u64,
-    /// How many concepts there are.
+    /// How many distinct concepts there are.
     count: u32,
-    /// Hashes of the concepts, sorted: the first of them.
+    /// Hashes of the concepts, sorted; the lowest [`CONCEPTS`] of them.
     concepts: Vec<u32>,
-    /// Places in `concepts` and what stands before each word, in the order of the text; empty where there are too many.
+    /// For each word in order, its index in `concepts` and what precedes it; empty if there are more than [`ORDERED`].
     order: Vec<(u8, u8)>,
     /// What the work is done on.
     head: Option<u32>,
-    /// It says `not`.
+    /// It is negated.
     turned: bool,
 }
 codec!(struct Request { whole, count, concepts, order, head, turned });
 
-/// A concept, and what stands before it.
+/// A concept, and what precedes it.
 type Word = (u32, u8);
 
 impl Request {
@@ -91,7 +91,7 @@ impl Request {
         Self { whole: salted("request", salt, &bytes), count, order, head: head(&words), turned, concepts }
     }
 
-    /// Whether both ask for the same thing, at a threshold in per mille.
+    /// Whether both ask for the same thing, at a cosine threshold in per mille.
     pub(crate) fn alike(&self, other: &Self, per_mille: u32) -> bool {
         if self == other {
             return true;
@@ -109,30 +109,30 @@ impl Request {
         close && !long.head.is_some_and(is_added) && !swapped(&short.words_in(long), &long.words_in(short))
     }
 
-    /// Whether every concept that can be compared is one of the other's, too.
+    /// Whether every concept that can be compared is also one of the other's.
     fn is_inside(&self, other: &Self) -> bool {
         self.concepts.iter().all(|concept| other.may_have(*concept))
     }
 
-    /// Whether a concept is, or may be, one of its own: beyond the last one that is kept nothing is known.
+    /// Whether a concept is, or may be, one of its own: above the highest one kept nothing is known.
     fn may_have(&self, concept: u32) -> bool {
         let beyond =
             self.count as usize > self.concepts.len() && self.concepts.last().is_some_and(|last| concept > *last);
         beyond || self.concepts.binary_search(&concept).is_ok()
     }
 
-    /// Its words, in order, that the other has, too.
+    /// Its words, in order, that the other has as well.
     fn words_in(&self, other: &Self) -> Vec<Word> {
         let word = |(place, before): &(u8, u8)| Some((*self.concepts.get(usize::from(*place))?, *before));
         self.order.iter().filter_map(word).filter(|(concept, _)| other.may_have(*concept)).collect()
     }
 
-    /// What the digests of evidence are made of.
+    /// Input for the digests of evidence.
     pub(crate) fn whole(&self) -> u64 {
         self.whole
     }
 
-    /// Bytes it takes at most.
+    /// An upper bound of the bytes it takes.
     pub(crate) fn weight(&self) -> usize {
         24 + 5 * self.concepts.len() + 2 * self.order.len()
     }
@@ -144,8 +144,8 @@ impl Request {
     }
 }
 
-/// What the work is done on: of the words after the first one, which says what is done, the last before a preposition,
-/// a comma or a stop. What is longer than a phrase is none.
+/// What the work is done on: among the words after the first, which is the verb, the last one before a preposition, a
+/// comma or a full stop. `None` if it is longer than [`OBJECT`] words.
 fn head(words: &[Word]) -> Option<u32> {
     let object = words.iter().skip(1).enumerate();
     let object = object.take_while(|(index, (_, before))| *index == 0 || matches!(*before, NONE | OWNER));
@@ -153,7 +153,7 @@ fn head(words: &[Word]) -> Option<u32> {
     object.last().copied().filter(|_| object.len() <= OBJECT)
 }
 
-/// Whether two names have changed places, in two texts of the same words.
+/// Whether two names have swapped places, in two texts of the same words.
 fn swapped(one: &[Word], two: &[Word]) -> bool {
     roles_swapped(one, two) || sides_swapped(one, two)
 }
@@ -170,7 +170,7 @@ fn roles_swapped(one: &[Word], two: &[Word]) -> bool {
     moved.iter().any(|(from, to)| moved.contains(&(*to, *from)))
 }
 
-/// Each word that is there once, with the preposition that it belongs to.
+/// Each word that occurs once, with the preposition it belongs to.
 fn roles(words: &[Word]) -> Vec<(u32, u8)> {
     let mut role = NONE;
     let mut roles: Vec<(u32, u8)> = Vec::new();
@@ -187,7 +187,7 @@ fn roles(words: &[Word]) -> Vec<(u32, u8)> {
     roles
 }
 
-/// `A reviews B` and `B reviews A`: the same words in the same order but for two names on either side of what stays.
+/// `A reviews B` and `B reviews A`: the same words in the same order, but for two names on either side of what stays.
 fn sides_swapped(one: &[Word], two: &[Word]) -> bool {
     if one.len() != two.len() {
         return false;
@@ -197,7 +197,7 @@ fn sides_swapped(one: &[Word], two: &[Word]) -> bool {
     let last = one.iter().rev().zip(two.iter().rev()).take_while(same).count();
     let end = one.len().saturating_sub(last);
     let (Some(one), Some(two)) = (one.get(first..end), two.get(first..end)) else { return false };
-    // Lists have no order, and of two texts of another build the words can be compared alone.
+    // Lists have no order, and of two texts with a different structure only the words can be compared.
     let built = one.iter().zip(two).skip(1).all(|(one, two)| one.1 == two.1 && one.1 != LIST);
     let length = one.len();
     let concepts = |words: &[Word]| words.iter().map(|(concept, _)| *concept).collect::<Vec<u32>>();
@@ -213,13 +213,13 @@ fn sides_swapped(one: &[Word], two: &[Word]) -> bool {
     built && length >= 3 && (1..=longest).any(|left| (1..=longest).any(|right| swaps(left, right)))
 }
 
-/// The concepts of a text in order, with what stands before each. Lower-cased runs of letters, digits and what holds
-/// names together; every CJK character is a word.
+/// The concepts of a text in order, with what precedes each. A word is a lower-cased run of letters, digits and
+/// characters that join names; every CJK character is a word.
 fn words(text: &str) -> Vec<Word> {
     let holds = |c: char| c.is_alphanumeric() || matches!(c, '_' | '/' | '.' | '-' | '#' | '@' | '\'' | '’');
     let cjk = |c: char| matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}');
     let edge = |c: char| !c.is_alphanumeric() && !matches!(c, '#' | '@');
-    // Beside other single letters, `A` is a name as they are.
+    // Next to other single letters, `A` is a name like them.
     let letter = |run: &str| matches!(run.trim_matches(edge).as_bytes(), [b'B'..=b'H' | b'J'..=b'Z'] | [b'A'..=b'Z', b'\'', b's']);
     let lettered = text.split(|c: char| !holds(c)).any(letter);
     let mut words: Vec<Word> = Vec::new();
@@ -304,12 +304,12 @@ fn lookup<'a>(table: &[(&str, &'a str)], word: &str) -> Option<&'a str> {
     table.get(index).map(|(_, to)| *to)
 }
 
-/// An English word without its commonest endings. Names with digits or marks are left alone.
+/// An English word without its most common endings. Names with digits or punctuation are left as they are.
 fn stem(word: &str) -> String {
     if !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
         return word.into();
     }
-    // Longest first; each leaves at least this many letters.
+    // Longest first; each with the fewest letters it must leave and what replaces it.
     const ENDINGS: [(&str, usize, &str); 24] = [
         ("izations", 4, ""),
         ("ization", 4, ""),
@@ -353,7 +353,8 @@ fn stem(word: &str) -> String {
     stem
 }
 
-/// Words that ask, soften, point or repeat. What turns a request round (`not`, `without`, `before`) is none of them.
+/// Words that ask, soften, point or repeat. Words that reverse a request (`not`, `without`, `before`) are not among
+/// them.
 const FILLERS: &[&str] = &[
     "a", "about", "again", "all", "already", "also", "am", "an", "and", "another", "any", "are", "as", "asap", "at",
     "be", "been", "but", "by", "can", "could", "do", "does", "either", "ever", "for", "give", "hello", "help", "here",
@@ -365,7 +366,7 @@ const FILLERS: &[&str] = &[
     "what", "when", "whether", "which", "will", "with", "would", "yet", "you", "your",
 ];
 
-/// Short forms of the trade, spelled out.
+/// Technical abbreviations, expanded.
 const ABBREVIATIONS: &[(&str, &str)] = &[
     ("admin", "administrator"),
     ("api's", "api"),
@@ -451,7 +452,7 @@ const ABBREVIATIONS: &[(&str, &str)] = &[
     ("vars", "variable"),
 ];
 
-/// Stems that mean the same in a request between agents. `disable` and `enable`, `add` and `remove` are apart.
+/// Stems that mean the same in a request between agents. `disable` and `enable`, `add` and `remove` stay apart.
 const SYNONYMS: &[(&str, &str)] = &[
     ("alter", "change"),
     ("assess", "review"),
@@ -516,9 +517,9 @@ mod tests {
         }
     }
 
-    /// Two requests, whether they ask for the same thing, and whether the lexical measure can tell.
+    /// Two requests, whether they ask for the same thing, and whether this lexical measure can tell.
     const PAIRS: [(&str, &str, bool, bool); 71] = [
-        // The same, and found.
+        // The same, and recognised.
         ("Can you review this authentication code?", "Can you review this auth code again?", true, true),
         ("review the auth code", "Review the auth code!", true, true),
         ("Please review the auth code", "could you review the auth code once more, please", true, true),
@@ -575,7 +576,7 @@ mod tests {
         ("更新文件", "删除文件", false, true),
         ("compile src/a.rs", "compile src/b.rs", false, true),
         ("read the payload", "read the payment", false, true),
-        // The same, and missed: other words for it. Embeddings are needed.
+        // The same, but missed: expressed in different words. These need embeddings.
         ("Can you review this authentication code?", "Is the way we sign people in safe?", true, false),
         ("The build is red, please look into it", "Compilation fails, can you investigate?", true, false),
         ("Make the tests green", "Fix the failing tests", true, false),
@@ -584,7 +585,7 @@ mod tests {
         ("Review the auth code", "Überprüfe den Anmeldecode", true, false),
         ("Reduce memory use of the importer", "The importer eats too much RAM", true, false),
         ("review the code", "review the auth code", true, false),
-        // Different in what has which part in it.
+        // Different in which part plays which role.
         ("copy staging to production", "copy production to staging", false, true),
         ("convert JSON to YAML", "convert YAML to JSON", false, true),
         ("does the client call the server?", "does the server call the client?", false, true),
@@ -608,7 +609,7 @@ mod tests {
         ("Write the user guide for admins", "Write examples for the user guide for admins", false, true),
         ("Implement the CSV export", "Please implement the CSV export carefully today", true, true),
         ("Implement the CSV export now", "Implement the CSV export for invoices", true, true),
-        // Different by one more condition.
+        // Different in one more condition.
         ("review the auth middleware code", "review the auth middleware code on mobile", false, false),
     ];
 
@@ -649,14 +650,14 @@ mod tests {
         for count in [40, 47, 48, 49, 60, 127, 128, 129, 200, 1000] {
             let plain = long(count, "");
             assert!(alike(&long(count, "please"), &long(count, "again")), "{count}");
-            // A sentence more is detail, wherever the words are counted to.
+            // One more sentence is detail, wherever counting the words stops.
             assert!(alike(&plain, &long(count, "Mind the weather in Bremen.")), "{count}");
             assert!(Request::of(&plain, 0).fits());
         }
         for count in [40, 60, 100] {
             assert!(!alike(&long(count, "alpha"), &long(count, "beta")), "{count}");
         }
-        // Half as much again is another request.
+        // Half as much again is a different request.
         assert!(!alike(&long(200, ""), &long(300, "")));
         let huge = "word ".repeat(100_000);
         assert!(alike(&huge, &huge));

@@ -1,5 +1,5 @@
-//! Which words and figures a text is made of, in a hundred bytes: enough to tell one text with a moving part from
-//! another text, and figures that swing from those that count something.
+//! The words and figures of a text in a few hundred bytes: enough to tell a text with a changing part from a different
+//! text, and figures that fluctuate from those that count something.
 
 use super::ends::{CLIP_ABOVE, clip_to, head};
 use super::mask::{Strength, end_of_digits, first_digit, normalise};
@@ -10,31 +10,31 @@ use alloc::{string::String, vec::Vec};
 
 /// Words kept: those with the lowest hashes, which are the same ones in texts that share most of their words.
 const KEPT: usize = 24;
-/// Words that are looked at, and the fewest of which a share says something.
+/// Words that are read, and the fewest for which a shared fraction is meaningful.
 const WORDS: usize = 256;
 const FEWEST: usize = 8;
-/// Different words from which an answer says something in words, and bytes of either end that are read of it.
+/// Distinct words from which an answer says something in words, and bytes read at either end of it.
 const TALKS: usize = 16;
 const END: usize = 1000;
 
-/// Figures that are followed, each by itself.
+/// Figures that are followed individually.
 const FIGURES: usize = 12;
-/// A figure has been seen to rise, and to fall.
+/// Flags: a figure has been seen to rise, and to fall.
 const ROSE: u8 = 1;
 const FELL: u8 = 2;
 
-/// Some of a text's words: those without a digit, each once, with the lowest hashes, these first.
+/// Some of a text's words: the distinct ones without a digit that have the lowest hashes, in ascending order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Words(Vec<u32>);
 codec!(struct Words(_));
 
 impl Words {
-    /// Of a text in which is masked what changes by itself.
+    /// The words of a text whose volatile parts are masked.
     fn of(masked: &str) -> Self {
         Self::with_all(masked).0
     }
 
-    /// The same, with a digest of all of them.
+    /// The same, with a digest of all its distinct words.
     fn with_all(masked: &str) -> (Self, u32) {
         let words = word_hashes(masked).filter(|word| !has_digit(*word)).take(WORDS).collect::<Vec<u32>>();
         let mut words = sorted(words);
@@ -45,20 +45,21 @@ impl Words {
         (Self(words), all)
     }
 
-    /// The same of the ends of an answer, where it says something in words: [`TALKS`] at least, of which hardly a third
-    /// are figures.
+    /// The words of the ends of an answer, if it says something in words: at least [`TALKS`] distinct ones, with at
+    /// most one figure per three words. Empty otherwise.
     pub(crate) fn said(answer: &str) -> Self {
         let (own, words, figures, _) = Self::of_ends(answer);
         if own.0.len() < TALKS || figures * 3 > words { Self::default() } else { own }
     }
 
-    /// The same of what shows something, with a digest of all of its words.
+    /// The words of the ends of an answer that shows something, with a digest of all of them. Empty with fewer than
+    /// [`FEWEST`].
     pub(crate) fn shown(answer: &str) -> (Self, u32) {
         let (own, _, _, all) = Self::of_ends(answer);
         (if own.0.len() < FEWEST { Self::default() } else { own }, all)
     }
 
-    /// Of the ends of a text, with how many of its words have a digit, and how many none.
+    /// The words of the ends of a text, how many of its words have no digit, how many have one, and a digest of all.
     fn of_ends(answer: &str) -> (Self, usize, usize, u32) {
         let mut masked = String::new();
         let (first, last) = clip_to(answer, END);
@@ -73,7 +74,7 @@ impl Words {
         (own, words, figures, all)
     }
 
-    /// Whether there are any.
+    /// Whether there are none.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -84,21 +85,21 @@ impl Words {
         shared * 8 >= all * 3
     }
 
-    /// The same of nine tenths.
+    /// The same for nine tenths.
     pub(crate) fn nearly(&self, other: &Self) -> bool {
         let (shared, all) = self.shared(other);
         shared * 20 >= all * 9
     }
 
-    /// The same of six tenths.
+    /// The same for six tenths.
     pub(crate) fn akin(&self, other: &Self) -> bool {
         let (shared, all) = self.shared(other);
         shared * 10 >= all * 3
     }
 
-    /// Whether hardly a word is in none of the others.
+    /// Whether hardly any word is missing from all the others.
     pub(crate) fn are_in<'a>(&self, others: impl Iterator<Item = &'a Self> + Clone) -> bool {
-        // Of the words of a longer text those with higher hashes are not kept.
+        // Words of a longer text with higher hashes are not kept.
         let tells = |other: &Self, word: u32| other.0.len() < KEPT || other.0.last().is_some_and(|last| word <= *last);
         let (mut known, mut told) = (0, 0);
         for word in &self.0 {
@@ -110,10 +111,10 @@ impl Words {
         told >= FEWEST && (told - known) * KEPT <= told
     }
 
-    /// How many words they share, of how many in both together.
+    /// How many words they share, and how many both have in total.
     fn shared(&self, other: &Self) -> (usize, usize) {
         let (own, theirs) = (&self.0, &other.0);
-        // Of longer texts only what is kept of both together can be compared.
+        // Of longer texts only the range of hashes that both keep is comparable.
         let whole = own.len() < KEPT && theirs.len() < KEPT;
         let last = if whole { u32::MAX } else { own.last().min(theirs.last()).copied().unwrap_or(0) };
         let kept = |words: &[u32]| words.partition_point(|word| *word <= last);
@@ -127,13 +128,13 @@ impl Words {
     }
 }
 
-/// What a text is made of, but for what changes by itself.
+/// What a text consists of, without what changes by itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sketch {
     words: Words,
-    /// Figures in order, in thousandths, and how they have moved in the texts before.
+    /// The first figures in order, in thousandths, each with flags for how it has moved from text to text.
     figures: Vec<(u64, u8)>,
-    /// Digest of those that are not followed.
+    /// Digest of the figures that are not followed.
     others: u32,
 }
 codec!(struct Sketch { words, figures, others });
@@ -155,8 +156,8 @@ impl Sketch {
         sketch
     }
 
-    /// Whether a later text is this one but for a small part, and all figures that move in it swing: one that has only
-    /// risen counts something. How they move is kept in the later one.
+    /// Whether a later text differs from this one only in a small part, and all figures that changed fluctuate: one
+    /// that has only risen or only fallen is a counter. Updates the flags of the later one.
     pub(crate) fn differs_little(&self, later: &mut Self) -> bool {
         let aligned = self.figures.len() == later.figures.len() && self.others == later.others;
         let mut counts = !aligned;
@@ -181,8 +182,7 @@ impl Sketch {
     }
 }
 
-/// The first figure of a text in thousandths, and what follows it. A figure beyond all that is counted with is the
-/// largest.
+/// The first figure of a text in thousandths, saturating, and the text after it.
 fn figure(text: &str) -> Option<(u64, &str)> {
     let bytes = text.as_bytes();
     let whole = first_digit(bytes)?;
@@ -212,7 +212,7 @@ mod tests {
         Sketch::of(one).differs_little(&mut Sketch::of(other))
     }
 
-    /// For each text whether it is the one before but for a small part.
+    /// For each text after the first, whether it differs little from the one before.
     fn follow(texts: &[String]) -> Vec<bool> {
         let mut sketches = texts.iter().map(|text| Sketch::of(text));
         let mut last = sketches.next().unwrap();
@@ -233,7 +233,7 @@ mod tests {
         };
         let swings = [58, 62, 61, 65, 58, 60].map(|signal| state(signal, 185));
         assert_eq!(follow(&swings), [false, true, true, true, true]);
-        // What falls all the time counts down, whatever swings beside it.
+        // A figure that falls steadily counts down, whatever fluctuates beside it.
         let counts: Vec<String> = (0..6_u32).map(|at| state([58, 62][at as usize % 2], 185 - at)).collect();
         assert_eq!(follow(&counts), [false; 5]);
         let parts = [0.8, 0.85, 0.9, 0.95].map(|part| format!("the share of all rows that were read so far is {part}"));
@@ -250,7 +250,7 @@ mod tests {
             |word: &str| format!("Two parcels wait at the harbour office; collect both before Friday. Word: {word}");
         assert!(differs_little(&tip("kestrel"), &tip("gravel")));
         assert!(!differs_little(&tip("kestrel"), &tip("gravel path beside seven lakes below northern hills")));
-        // A figure counts something, and a few words are an answer of their own.
+        // A figure is a counter, and a few words are an answer of their own.
         assert!(!differs_little(&tip("12 parcels"), &tip("13 parcels")));
         assert!(!differs_little("stage: building", "stage: testing"));
         let page =

@@ -1,4 +1,4 @@
-//! Sorting in little code: the standard library's sorts are made for many items, and compiled anew for every type.
+//! Sorting with little code: the standard library's sorts are tuned for many items and compiled for every type.
 
 use alloc::{collections::BinaryHeap, vec::Vec};
 
@@ -7,7 +7,7 @@ pub(crate) fn sorted<T: Ord>(items: Vec<T>) -> Vec<T> {
     BinaryHeap::from(items).into_sorted_vec()
 }
 
-/// Sorts items in place; those of which neither belongs behind the other stay in their order.
+/// Sorts items in place; items that do not belong behind each other keep their order.
 ///
 /// For lists with a small bound, most of which have two or three items.
 pub(crate) fn sort_few<T>(items: &mut [T], belongs_behind: impl Fn(&T, &T) -> bool) {

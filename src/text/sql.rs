@@ -1,4 +1,4 @@
-//! Statements of SQL: which table they name, what they do, whether they change something.
+//! SQL statements: which table they name, what they do, whether they change something.
 
 use super::canonical::named_arguments;
 use super::ends::head;
@@ -7,16 +7,16 @@ use crate::model::ToolCall;
 use alloc::{format, string::String};
 use serde_json::{Map, Value};
 
-/// Words of a statement that are looked at.
+/// Words of a statement that are read.
 const WORDS: usize = 256;
-/// What stands before a noun in prose, and is no table: "Update the page", "Select one from each list".
+/// Words before a noun in prose, which are never table names: "Update the page", "Select one from each list".
 const DETERMINERS: [&str; 12] = ["a", "all", "an", "any", "each", "every", "my", "our", "that", "the", "this", "your"];
 
-/// What a statement of SQL says behind the comments that it begins with, and behind the beginning of a transaction.
+/// A SQL statement without the comments and the start of a transaction at its beginning.
 pub(super) fn uncommented(statement: &str) -> &str {
     let mut rest = statement;
     loop {
-        // Hardly a text begins with a comment.
+        // Fast path: hardly any text begins with a comment.
         if rest.starts_with(|char: char| char.is_ascii_whitespace()) {
             rest = rest.trim_ascii_start();
         }
@@ -37,22 +37,22 @@ pub(super) fn uncommented(statement: &str) -> &str {
     }
 }
 
-/// How a transaction begins, the first letters of that, and bytes up to its end.
+/// Ways to start a transaction, their first letters, and bytes within which their semicolon must be.
 const BEGINS: [&str; 3] = ["begin", "begin transaction", "start transaction"];
 const BEGINNINGS: [[u8; 3]; 2] = [*b"beg", *b"sta"];
 const BEGINNING: usize = 32;
-/// The first letters of a statement that changes something.
+/// The first letters of statements that change something.
 const CHANGES: [[u8; 3]; 11] =
     [*b"alt", *b"cre", *b"del", *b"do ", *b"dro", *b"gra", *b"ins", *b"rev", *b"tru", *b"upd", *b"wit"];
 
-/// Whether a text begins with one of these, whatever its case.
+/// Whether a text begins with one of these, ignoring ASCII case.
 fn may_begin(text: &str, starts: &[[u8; 3]]) -> bool {
     text.as_bytes().first_chunk::<3>().is_some_and(|start| starts.contains(&start.map(|byte| byte | 32)))
 }
 
-/// Verbs that make, change or drop something that a database keeps.
+/// Verbs that create, change or drop an object of the database.
 const DEFINES: [&str; 4] = ["alter", "create", "drop", "truncate"];
-/// What a database keeps beside tables.
+/// Kinds of such objects.
 const KEPT: [&str; 14] = [
     "database",
     "extension",
@@ -69,11 +69,11 @@ const KEPT: [&str; 14] = [
     "user",
     "view",
 ];
-/// Words between `create` and what is created.
+/// Words between `create` and the kind of object.
 const ASIDE: [&str; 9] =
     ["concurrently", "global", "local", "materialized", "or", "replace", "temp", "temporary", "unique"];
 
-/// Whether a statement of SQL makes, changes or drops something that a database keeps, or says who may use it.
+/// Whether a SQL statement creates, changes or drops an object of the database, or grants or revokes rights to one.
 fn defines(statement: &str) -> bool {
     let mut words = statement.split_ascii_whitespace().take(WORDS);
     let Some(first) = words.next() else { return false };
@@ -86,7 +86,7 @@ fn defines(statement: &str) -> bool {
     }
 }
 
-/// The first table that a statement of SQL names.
+/// The first table that a SQL statement names, as `table=name` in lower case.
 pub(super) fn table(statement: &str) -> Option<String> {
     let mut words = uncommented(statement).split_ascii_whitespace().take(WORDS);
     let first = words.next()?;
@@ -107,7 +107,7 @@ pub(super) fn table(statement: &str) -> Option<String> {
         }
         () if same(first, "select") || same(first, "with") => loop {
             let from = words.find(|word| same(word, "from")).and_then(|_| words.next())?;
-            // Of `(SELECT` the table comes later.
+            // The table of a subquery, `(SELECT …`, comes later.
             if !same(from.trim_start_matches('('), "select") {
                 break from;
             }
@@ -119,7 +119,7 @@ pub(super) fn table(statement: &str) -> Option<String> {
     (!name.is_empty() && !listed(&DETERMINERS, &name)).then(|| format!("table={name}"))
 }
 
-/// Whether an argument is a statement of SQL that changes something, however harmless the name of its tool.
+/// Whether an argument is a SQL statement that changes something, however harmless the tool's name sounds.
 pub(super) fn changes_table(call: &ToolCall) -> bool {
     let arguments = named_arguments(call);
     let mut texts = arguments.into_iter().flat_map(Map::values).filter_map(Value::as_str).map(uncommented);
@@ -130,8 +130,8 @@ pub(super) fn changes_table(call: &ToolCall) -> bool {
     })
 }
 
-/// What a statement of SQL does: its first word, or, behind a name for what is selected first, the one that changes
-/// something.
+/// What a SQL statement does: its first word or, after a `WITH` clause, the verb that changes something (else
+/// `select`).
 pub(super) fn does(statement: &str) -> Option<&str> {
     let mut words = uncommented(statement).split_ascii_whitespace().take(WORDS);
     let first = words.next()?;
@@ -140,17 +140,17 @@ pub(super) fn does(statement: &str) -> Option<&str> {
     }
     let mut before = first;
     let changes = words.find(|word| {
-        // What is selected for an update is only locked.
+        // `FOR UPDATE` only locks rows.
         let locked = same(core::mem::replace(&mut before, word), "for");
         !locked && listed(&["delete", "insert", "update"], word.trim_start_matches('('))
     });
     Some(changes.map_or("select", |word| word.trim_start_matches('(')))
 }
 
-/// Bytes of a statement that is looked through.
+/// Maximum number of bytes of a statement that is read.
 const STATEMENT: usize = 4 * 1024;
 
-/// How many a statement of SQL is to change at most (`LIMIT 5000`); 0 where it does not say so.
+/// The most rows a SQL statement may change (`LIMIT 5000`); 0 if it does not say so.
 pub(crate) fn limit(call: &ToolCall) -> u32 {
     let Some(arguments) = named_arguments(call) else { return 0 };
     let texts = arguments.values().filter_map(Value::as_str);
@@ -159,7 +159,7 @@ pub(crate) fn limit(call: &ToolCall) -> u32 {
         words.nth(1).and_then(|number| number.parse().ok())
     };
     let changes = |text: &&str| {
-        // Hardly a text begins as one of those, or as what gives a name to what is selected first.
+        // Fast path: hardly any text begins like `DELETE`, `UPDATE` or `WITH`.
         let begins =
             text.bytes().find(|byte| !byte.is_ascii_whitespace()).is_some_and(|first| b"duw".contains(&(first | 32)));
         begins && text.len() <= STATEMENT && does(text).is_some_and(|verb| listed(&["delete", "update"], verb))
@@ -167,12 +167,12 @@ pub(crate) fn limit(call: &ToolCall) -> u32 {
     texts.filter(changes).find_map(told).unwrap_or(0)
 }
 
-/// Statements that show how a database stands, as they are written.
+/// Statements that show the state of a database, in the case they are usually written in.
 const SHOWS: [&str; 4] = ["DESC", "DESCRIBE", "PRAGMA", "SHOW"];
-/// Ways to explain a statement.
+/// Options of `EXPLAIN`.
 const PLAN: [&str; 6] = ["analyse", "analyze", "buffers", "costs", "query", "verbose"];
 
-/// Whether a text is a statement that asks for what is in a database.
+/// Whether a text is a statement that queries a database.
 pub(super) fn is_query(text: &str) -> bool {
     let [r#as, from, select] = const { hashes_of(["as", "from", "select"]) };
     let text = uncommented(text);
@@ -180,14 +180,14 @@ pub(super) fn is_query(text: &str) -> bool {
     let mut says = |keyword: u32| words.any(|word| word.hash == keyword);
     match spaced(text).next() {
         Some(first) if same(first, "select") => says(from),
-        // A name for what is selected first.
+        // A `WITH` clause.
         Some(first) if same(first, "with") => says(r#as) && says(select) && says(from),
-        // `Explain how …` asks a question.
+        // `Explain how …` is a question.
         Some(first) if same(first, "explain") => {
             let plan = |word: &str| listed(&PLAN, word.trim_matches(['(', ')', ',']));
             spaced(text).nth(1).is_some_and(plan) || says(select) && says(from)
         }
-        // `Show me how …` asks as well.
+        // So is `Show me how …`.
         Some(first) => SHOWS.contains(&first),
         None => false,
     }

@@ -1,13 +1,13 @@
-//! What an answer about the state of something tells: whether that is under way, may still change, or is over.
+//! What an answer about the state of something says: whether it is in progress, may still change, or is over.
 
 use super::lines::trimmed;
 use super::words::{is_in, listed, listed_name, name_words, same, same_end};
 
-/// Values of a status field that tell of something that is still going on, beside those that name what is being done
+/// Values of a status field that mean something is still in progress, apart from words that name the activity
 /// ([`is_under_way`]).
 const WAITING_STATES: [&str; 8] =
     ["accepted", "enqueued", "inprogress", "intransit", "notready", "queued", "scheduled", "submitted"];
-/// Words that look like something that is being done and are none, or nothing that ends by itself.
+/// Words that look like an activity but are not one, or name one that does not end by itself.
 const NOT_UNDER_WAY: [&str; 18] = [
     "anything",
     "conflicting",
@@ -28,21 +28,20 @@ const NOT_UNDER_WAY: [&str; 18] = [
     "something",
     "warning",
 ];
-/// Words before a waiting word that turn it round: nothing pending, done waiting, the processing of data.
+/// Words that reverse a following waiting word: nothing pending, done waiting, the processing of data.
 pub(super) const ENDED: [&str; 13] =
     ["0", "after", "completed", "done", "finished", "isn't", "no", "non", "not", "nothing", "the", "without", "zero"];
-/// The shortest word that names what is being done, `loading`, and the most words and bytes of a state.
+/// Bytes of the shortest word that names an activity (`loading`), and maximum number of words and bytes of a state.
 const UNDER_WAY: usize = 7;
 const STATE_WORDS: usize = 4;
 const STATE: usize = 40;
 
-/// Whether the value of a status field tells that something is still going on.
+/// Whether the value of a status field means that something is still in progress.
 pub(super) fn is_waiting_state(value: &str) -> bool {
     listed_name(&WAITING_STATES, value) || is_under_way(value)
 }
 
-/// Whether a few words are a state in which something is being done: `Starting...`, `CREATE_IN_PROGRESS`,
-/// `still warming up`.
+/// Whether a few words describe a state in progress: `Starting...`, `CREATE_IN_PROGRESS`, `still warming up`.
 pub(super) fn is_under_way(text: &str) -> bool {
     if text.len() > STATE {
         return false;
@@ -50,7 +49,7 @@ pub(super) fn is_under_way(text: &str) -> bool {
     let words = || text.split([' ', '_', '-']).map(|word| word.trim_matches(['.', '…', '"', '\'']));
     let plain = || words().all(|word| word.bytes().all(|byte| byte.is_ascii_alphabetic()));
     let goes_on = |word: &str| word.len() >= UNDER_WAY && same_end(word, "ing") && !listed(&NOT_UNDER_WAY, word);
-    // `JOB_STATE_RUNNING`
+    // `JOB_STATE_RUNNING`.
     let constant = text.contains('_') && !text.bytes().any(|byte| byte.is_ascii_lowercase());
     let last = || words().next_back().filter(|_| constant);
     // `still warming up`, `Starting server`.
@@ -62,34 +61,33 @@ pub(super) fn is_under_way(text: &str) -> bool {
         && !words().any(|word| listed(&ENDED, word))
 }
 
-/// Words of a state that nothing follows by itself.
+/// Words for final states: nothing follows by itself.
 const FINAL: &str = "aborted backoff blocked broken canceled cancelled closed complete completed crashed declined denied disabled done down \
     ended error evicted exited expired failed failure fault faulty finished invalid killed missing offline oomkilled \
     paused rejected required requires restarting stopped stuck succeeded success suspended terminated unauthorized \
     unavailable unknown unreachable";
-/// Such as tell that something is wrong with what was ordered: nothing comes of it, whatever else goes on.
+/// Words that mean something is wrong with the request itself: it cannot succeed, whatever else is in progress.
 const HOPELESS: &str = "badconstraints crashloopbackoff createcontainerconfigerror dependencyneversatisfied errimagepull imagepullbackoff invalidimagename";
-/// Words of a state that something follows by itself, also where another part is over; not where there are none.
+/// Words for states that change by themselves, even if another part is over, and words before them that deny it.
 const GOES_ON: &str = "enqueued inprogress pending progress queued running";
 const NONE: &str = "0 no none not";
-/// Last words of fields of JSON that tell a state.
+/// Last words in the names of JSON fields that hold a state.
 const STATES: &str = "condition conclusion detail details error event exit hint info message msg note outcome phase reason result stage \
     state states status text verdict";
-/// Bytes of an answer that tells a state, at most.
+/// Maximum number of bytes of an answer that is read for a state.
 const STATE_ANSWER: usize = 1200;
 
-/// Whether an answer tells that a part of what is searched by halves was taken out.
+/// Whether an answer says that a bisection has narrowed its search.
 pub(crate) fn narrows(answer: &str) -> bool {
     ["Bisecting: ", "Testing changeset "].iter().any(|said| answer.starts_with(said))
 }
 
-/// Whether an answer about the state of something tells that nothing will come of it.
+/// Whether an answer about the state of something says that it cannot succeed.
 pub(crate) fn is_hopeless(answer: &str) -> bool {
     answer.len() <= STATE_ANSWER && words_on(answer).any(|(word, _)| is_in(HOPELESS, word))
 }
 
-/// Whether an answer about the state of something leaves open whether it changes by itself, or tells that it does not;
-/// neither where it is too long to tell.
+/// Whether what an answer describes may still change by itself. `None` if the answer is too long to be about a state.
 pub(crate) fn may_change(answer: &str) -> Option<bool> {
     if answer.len() > STATE_ANSWER {
         return None;
@@ -97,22 +95,22 @@ pub(crate) fn may_change(answer: &str) -> Option<bool> {
     if is_hopeless(answer) {
         return Some(false);
     }
-    // In objects names say nothing, nor do values but of what is called a state or said in words.
+    // In JSON objects names say nothing, and values only if their field is named as a state.
     let start = trimmed(answer);
     let objects = start.starts_with(['{', '[']) && start.contains(['"', '\'']);
     let (mut before, mut told, mut over) = ("", !start.starts_with('{') || !objects, false);
-    // `"status": "success"` beside what was asked for tells of the request.
+    // `"status": "success"` next to the requested data is about the request.
     let (mut served, mut data) = (false, false);
     for (word, behind) in words_on(answer) {
         let value = value_in(behind);
         let is = |said: &str| value.is_some_and(|value| begins_with(value, said));
-        // `"running": false`
+        // `"running": false`.
         if is_in(GOES_ON, word) && !is_in(NONE, before) && !["0", "false", "no", "null"].into_iter().any(is) {
             return Some(true);
         }
         if objects && value.is_some() && behind.starts_with(['"', '\'']) {
             told = name_words(word).last().is_some_and(|last| is_in(STATES, last));
-            // `"completed": true`
+            // `"completed": true`.
             over |= is_in(FINAL, word) && is("true");
             data |= word == "data";
         } else if told && before == "status" && word == "success" {
@@ -125,7 +123,7 @@ pub(crate) fn may_change(answer: &str) -> Option<bool> {
     Some(!(over || served && !data))
 }
 
-/// The words of letters and digits in an answer, each with what stands behind it.
+/// The runs of ASCII letters and digits in an answer, each with the text after it.
 fn words_on(answer: &str) -> impl Iterator<Item = (&str, &str)> {
     let mut rest = answer;
     core::iter::from_fn(move || {
@@ -138,14 +136,14 @@ fn words_on(answer: &str) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
-/// What stands in a field, behind its name.
+/// The value of a field, from the text after its name.
 fn value_in(behind: &str) -> Option<&str> {
     let closed = behind.trim_start_matches(['"', '\'']).trim_start();
     let value = closed.strip_prefix([':', '='])?;
     Some(value.trim_start().trim_start_matches(['"', '\'']))
 }
 
-/// Whether a value begins with a word, or with a number, and that is all of it.
+/// Whether a value begins with this word or number, and not with a longer one.
 fn begins_with(value: &str, word: &str) -> bool {
     let goes_on = |char: char| char.is_ascii_alphanumeric() || matches!(char, '.' | '-');
     value.strip_prefix(word).is_some_and(|rest| !rest.starts_with(goes_on))
@@ -190,7 +188,7 @@ mod tests {
         {
             assert_eq!(may_change(answer), Some(false), "{answer}");
         }
-        // A request that was served says nothing about what it asks for.
+        // That a request was served says nothing about what it asks for.
         let served = |more: &str| may_change(&["{\"status\":\"success\"", more, "}"].concat());
         assert_eq!(served(r#","data":{"flow":["4.1"]}"#), Some(true));
         for more in ["", r#","job":7"#, r#","data":{"state":"failed"}"#, r#","data":{"done":true}"#] {

@@ -1,15 +1,15 @@
-//! What programs of command lines write where something is wrong, `program: message`: many harnesses hand on neither
-//! the exit code nor which stream it was.
+//! Error messages of command-line programs, `program: message`: many harnesses pass on neither the exit code nor which
+//! stream a text was written to.
 
 use super::digest::{Key, key};
 use super::lines::{Lines, trimmed};
 use super::mutation::kind_of;
 use super::programs::is_shell;
 
-/// Bytes of an answer that is nothing but that, at most, and of a program's name.
+/// Maximum number of bytes of an answer that is only such a message, and of a program's name.
 const LONGEST: usize = 400;
 const NAME: usize = 16;
-/// What the messages hold that are about the call itself, or about what it names.
+/// Phrases in messages about the call itself or about what it names.
 const MESSAGES: [&str; 27] = [
     "ambiguous redirect",
     "bad substitution",
@@ -39,15 +39,15 @@ const MESSAGES: [&str; 27] = [
     "unterminated",
     "usage",
 ];
-/// What lines behind a message begin with.
+/// Beginnings of lines that may follow a message.
 const BEHIND: [&str; 4] = ["Try '", "Try `", "Usage:", "usage:"];
 
-/// Whether an answer is nothing but the complaint of the program that a call of this kind has run, or of its shell.
+/// Whether an answer is only an error message, of the program that a call of this kind has run or of its shell.
 pub(crate) fn only_complains(output: &str, tool: Key, kind: u32) -> bool {
     complainer(output).is_some_and(|name| is_shell(name) || kind == kind_of(tool, key("program", name.as_bytes())))
 }
 
-/// The program that complains, where an answer is nothing but a complaint.
+/// The program whose error message an answer is, if it is nothing else.
 fn complainer(output: &str) -> Option<&str> {
     if output.len() > LONGEST {
         return None;
@@ -57,7 +57,7 @@ fn complainer(output: &str) -> Option<&str> {
     let name = program.strip_prefix("/usr").unwrap_or(program);
     let name = name.strip_prefix("/bin/").unwrap_or(name);
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'_' | b'+');
-    // A value is no message.
+    // A single word is a value rather than a message.
     if name.is_empty() || name.len() > NAME || !name.bytes().all(plain) || !message.contains(' ') {
         return None;
     }

@@ -1,18 +1,18 @@
 //! Text as it streams: exact repetition, found in O(1) per byte with bounded memory.
 //!
-//! Everything here is a function of the text alone and never of how it was cut into pieces. Text is compared as UTF-8
+//! Everything here is a function of the text alone and never of how it was cut into chunks. Text is compared as UTF-8
 //! bytes, which repeat exactly where its characters do, and reported in characters (Unicode scalar values).
 //!
-//! How a period is found: a small table remembers where grams of 12 bytes were last seen. A gram that is seen again
-//! proposes the distance as a period; looking back from there tells how long it has held already, and from then on one
-//! comparison a byte tells whether it still holds. Inner repeats of a long unit propose their own short distance, so
-//! there are two trackers: one follows any proposal of up to 256 characters, the other asks for a match of 48 bytes
-//! first and goes up to 1,024 characters, counted in a script of three bytes a character. A long unit made of very few
-//! different characters may be seen some copies late, and its onset then lies as much later.
+//! How a period is found: a small table remembers where n-grams of 12 bytes were last seen. A gram seen again proposes
+//! the distance as a period; comparing backwards tells how long it has already held, and from then on one comparison
+//! per byte tells whether it still does. Repeats inside a long unit propose their own short distance, so there are two
+//! trackers: one follows any proposal of up to 256 characters, the other first requires a match of 48 bytes and goes up
+//! to 1,024 characters (both limits for a script of three bytes per character). A long unit made of very few different
+//! characters may be recognised some copies late, and its onset is then reported late by as much.
 //!
-//! The digits that a line begins with, before any blank, are all the same: a list whose items come again is numbered
-//! on. So are the blanks behind so many in a row that no layout has them: a model that never ends its answer mixes ends
-//! of lines and indents.
+//! The digits directly at the beginning of a line are all treated as equal, because a list whose items repeat keeps
+//! counting. So is the white space after a run longer than any layout has: a model that never ends its answer mixes
+//! line ends and indentation.
 
 use crate::codec::codec;
 use crate::text::scan::each_line_end;
@@ -21,40 +21,40 @@ use alloc::vec::Vec;
 
 /// Bytes of a gram.
 const GRAM: usize = 12;
-/// Bytes that must match before the long tracker follows.
+/// Bytes that must match before the long tracker follows a proposal.
 const LONG_MATCH: usize = 48;
-/// Bytes that are always enough.
+/// Bytes of a match that are enough for any distance.
 const MOST_MATCH: usize = 192;
-/// Longest periods in bytes: 256 and 1,024 characters of three bytes, more where characters are shorter.
+/// Longest periods in bytes: 256 and 1,024 characters of three bytes, more if characters are shorter.
 const SHORT_PERIOD: usize = 768;
 const LONG_PERIOD: usize = 3072;
-/// Bytes that may be looked back at: the longest period and a little of the copy before.
+/// Bytes kept for comparing backwards: the longest period and a little of the copy before it.
 const WINDOW: usize = LONG_PERIOD + 256;
-/// Bytes taken in at once.
+/// Bytes processed at once.
 const CHUNK: usize = 512;
-/// Grams remembered. Only every [`STRIDE`]th is entered, every one is looked up: each period is still proposed, and the
-/// table reaches as far back as one of eight times the size.
+/// Slots of the gram table. Only every [`STRIDE`]th gram is entered, but every one is looked up: each period is still
+/// proposed, and the table reaches as far back as one eight times its size.
 const GRAMS: usize = 128;
 const STRIDE: u64 = 8;
-/// Bytes of all grams of a stride.
+/// Bytes of all grams that begin in a stride.
 const SPAN: usize = STRIDE as usize + GRAM - 1;
-/// Bytes of looking back that a byte of text pays for.
+/// Bytes of backward comparison allowed per byte of text.
 const CREDIT: u64 = 4;
-/// Digits of a number that a line begins with which are the same as any others.
+/// Maximum number of leading digits of a line that are treated as equal.
 const NUMBER: usize = 9;
-/// Blanks in a row after which they are the same as any others.
+/// White-space characters in a row after which further ones are treated as equal.
 const BLANKS: usize = 64;
-/// Characters in structured text are this much less evidence.
+/// Divisor for characters in structured text, which are weaker evidence.
 const STRUCTURED: u64 = 4;
 
-/// What a line of Markdown is, as far as its beginning has been seen.
+/// The kind of a Markdown line, as far as its beginning has been seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Line {
     #[default]
     Start,
     /// One or two fence characters.
     Marks(u8, u8),
-    /// A closing fence, unless something follows it.
+    /// A closing fence, unless something follows.
     Closing(u8),
     Bullet,
     Number,
@@ -69,7 +69,7 @@ codec!(enum Line {
     Start: 0, Marks(first, second): 1, Closing(first): 2, Bullet: 3, Number: 4, Dot: 5, List: 6, Row: 7, Text: 8, Markup: 9,
 });
 
-/// Where in a Markdown text the stream is: in a fence, a table row, a list item.
+/// The position in a Markdown text: in a fence, a table row, a list item.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Layout {
     /// The character of the open fence; 0 outside.
@@ -79,7 +79,7 @@ pub(crate) struct Layout {
 codec!(struct Layout { fence, line });
 
 impl Layout {
-    /// Goes on by one byte; of a character beyond ASCII any byte will do.
+    /// Advances by one byte; for a non-ASCII character any of its bytes will do.
     #[inline]
     pub(crate) fn byte(&mut self, byte: u8) {
         if byte == b'\n' {
@@ -92,13 +92,13 @@ impl Layout {
         }
     }
 
-    /// Whether nothing but the end of the line can change it.
+    /// Whether only the end of the line can change it.
     #[inline]
     pub(crate) fn is_settled(self) -> bool {
         matches!(self.line, Line::Text | Line::Row | Line::List | Line::Markup)
     }
 
-    /// Goes on by many bytes; tells how many characters there were, and how many of them in blocks.
+    /// Advances by many bytes; returns the number of characters, and how many of them are in blocks.
     fn advance(&mut self, bytes: &[u8]) -> (u64, u64) {
         if self.is_settled() && !bytes.contains(&b'\n') {
             let count = characters(bytes) as u64;
@@ -157,35 +157,35 @@ impl Layout {
         };
     }
 
-    /// In a fence or a table row, where repetition is ordinary.
+    /// In a fence or a table row, where repetition is normal.
     #[inline]
     pub(crate) fn is_block(self) -> bool {
         self.fence != 0 || self.line == Line::Row
     }
 
-    /// In text that is said: no fence, no table, no markup, and not the number of a list item.
+    /// In running text: not in a fence, a table row, markup or the number of a list item.
     #[inline]
     pub(crate) fn is_prose(self) -> bool {
         !(self.is_block() || matches!(self.line, Line::Number | Line::Markup))
     }
 
-    /// In a fence, a table row, a list item (its number included) or a line of markup, where few words are new.
+    /// In a fence, a table row, a list item (including its number) or a line of markup, where few words are new.
     #[inline]
     pub(crate) fn is_structured(self) -> bool {
         self.is_block() || matches!(self.line, Line::List | Line::Number | Line::Markup)
     }
 }
 
-/// A stretch of text in which every character equals the one a period before.
+/// A stretch of text in which every character equals the one a period earlier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Repetition {
-    /// Characters of what repeats.
+    /// Characters of the repeating unit.
     pub(crate) period: u32,
-    /// Characters covered, the first copy included; of fences, table rows and rulers a quarter.
+    /// Characters covered, including the first copy; those in fences, table rows and rulers count a quarter.
     pub(crate) covered: u32,
-    /// Characters before the second copy: from here on everything stands one period earlier too.
+    /// Characters before the second copy: from here on every character equals the one a period earlier.
     pub(crate) offset: u64,
-    /// What repeats, the same whichever of its characters comes first.
+    /// Key of the repeating unit, the same for all its rotations.
     pub(crate) unit: Key,
     /// Lines of it begin with numbers, which need not repeat.
     pub(crate) numbered: bool,
@@ -198,10 +198,10 @@ struct Lock {
     period: u32,
     /// Characters before the first copy.
     start: u64,
-    /// Characters covered, outside and inside of blocks.
+    /// Characters covered, outside and inside blocks.
     plain: u64,
     block: u64,
-    /// What is only worked out once the stretch is long enough to matter.
+    /// Computed only once the stretch is long enough to matter.
     unit: Option<Unit>,
 }
 codec!(struct Lock { period, start, plain, block, unit });
@@ -209,7 +209,7 @@ codec!(struct Lock { period, start, plain, block, unit });
 #[derive(Clone, Copy, Debug)]
 struct Unit {
     characters: u32,
-    /// What its characters are worth: some repeat in honest text as well.
+    /// What its characters count: some units repeat in honest text as well.
     worth: Worth,
     numbered: bool,
     key: Key,
@@ -219,15 +219,15 @@ codec!(struct Unit { characters, worth, numbered, key });
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Worth {
     Whole,
-    /// Lines that are drawn, one numbered line after the other.
+    /// Rulers, or numbered lines that are all alike.
     Quarter,
-    /// Numbers, a line each, which may be others each time.
+    /// Numbers only, one per line, which may be different each time.
     Nothing,
 }
 codec!(enum Worth { Whole: 0, Quarter: 1, Nothing: 2 });
 
 impl Lock {
-    /// Characters of evidence in it.
+    /// Characters it counts as evidence.
     const fn covered(&self, unit: Unit) -> u64 {
         match unit.worth {
             Worth::Whole => self.plain.saturating_add(self.block / STRUCTURED),
@@ -236,7 +236,7 @@ impl Lock {
         }
     }
 
-    /// The stretch as evidence, where it covers at least `floor` characters; `text` ends with its last byte.
+    /// The stretch as evidence, if it covers at least `floor` characters; `text` must end with its last byte.
     fn repetition(&mut self, text: &[u8], floor: u32) -> Option<Repetition> {
         if self.plain.saturating_add(self.block / STRUCTURED) < u64::from(floor) {
             return None;
@@ -256,10 +256,10 @@ impl Lock {
     }
 }
 
-/// What the last `period` bytes of a text repeat.
+/// The unit that repeats in the last `period` bytes of a text, which may hold several copies of it.
 fn unit(text: &[u8], period: usize) -> Option<Unit> {
     let mut period = period;
-    // A lock may have begun at a multiple of the period.
+    // A lock may have begun with a multiple of the period.
     let mut divisor = 2;
     while divisor <= period {
         if period.is_multiple_of(divisor) && repeats(text, period, period / divisor)? {
@@ -269,7 +269,7 @@ fn unit(text: &[u8], period: usize) -> Option<Unit> {
         }
     }
     let copy = text.get(text.len().checked_sub(period)?..)?;
-    // Every character of the unit stands whole in a copy and the bytes that a character has at most besides its first.
+    // A character has at most three bytes after its first, so this contains every character of the unit whole.
     let around = text.get(text.len().saturating_sub(period + 3)..)?;
     let whole = || around.utf8_chunks().flat_map(|chunk| chunk.valid().chars());
     let ruler = whole().next().is_some() && whole().all(is_ruling);
@@ -294,20 +294,20 @@ fn unit(text: &[u8], period: usize) -> Option<Unit> {
     })
 }
 
-/// Whether the last `length` bytes have a period.
+/// Whether the last `length` bytes have this period.
 fn repeats(text: &[u8], length: usize, period: usize) -> Option<bool> {
     let last = text.get(text.len().checked_sub(length)?..)?;
     Some(last.get(period..)? == last.get(..last.len().checked_sub(period)?)?)
 }
 
-/// What lines are drawn with.
+/// Characters that rulers are drawn with.
 fn is_ruling(character: char) -> bool {
     matches!(character, ' ' | '-' | '=' | '_' | '*' | '~' | '#' | '+' | '.' | '|' | '·' | '•')
         || matches!(character, '\u{2010}'..='\u{2015}' | '\u{2500}'..='\u{259f}')
 }
 
 fn characters(bytes: &[u8]) -> usize {
-    // So few at once that they are counted in a byte, which vectors do at their full width.
+    // At most 128 at once, so that the count fits a byte, which vectorises at full width.
     bytes.chunks(128).map(|few| few.iter().map(|byte| u8::from(starts_character(*byte))).sum::<u8>() as usize).sum()
 }
 
@@ -315,7 +315,7 @@ fn is_blank(byte: &u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
-/// Whether so many blanks in a row are in a text that a further one is as any other.
+/// Whether a text contains [`BLANKS`] white-space characters in a row.
 fn holds_blanks(text: &[u8]) -> bool {
     let mut from = 0;
     while let Some(row) = text.get(from..from + BLANKS) {
@@ -339,7 +339,7 @@ fn blank_alike(before: &[u8], text: &mut [u8]) {
     }
 }
 
-/// The bytes before the first end of a line.
+/// The number of bytes before the first line end.
 fn line_length(bytes: &[u8]) -> usize {
     let (blocks, _) = bytes.as_chunks::<16>();
     let without = blocks.iter().take_while(|block| block.iter().fold(true, |none, byte| none & (*byte != b'\n')));
@@ -352,7 +352,7 @@ fn starts_character(byte: u8) -> bool {
     byte & 0xc0 != 0x80
 }
 
-/// The rotation that sorts first, so that a unit has one key wherever it is cut. Linear time.
+/// The lexicographically least rotation, so that a unit has one key wherever it is cut. Linear time.
 fn least_rotation(unit: &[u8]) -> Vec<u8> {
     let length = unit.len();
     let at = |index: usize| unit.get(index % length.max(1));
@@ -379,18 +379,18 @@ fn least_rotation(unit: &[u8]) -> Vec<u8> {
 /// The tracker of exact periods in one stream.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Periods {
-    /// The latest bytes.
+    /// The latest bytes, with numbers and long white space normalised.
     tail: Vec<u8>,
     /// Bytes and characters so far.
     total: u64,
     characters: u64,
-    /// Bytes up to the end of the latest character beyond ASCII.
+    /// Bytes up to the end of the latest non-ASCII character.
     wide: u64,
-    /// Bytes of looking back spent.
+    /// Bytes of backward comparison spent.
     spent: u64,
-    /// Bytes before which no proposal is looked at.
+    /// Byte position before which proposals are ignored.
     wait: u64,
-    /// By the hash of a gram: 16 further bits of it, and where it was entered last, in strides.
+    /// By the hash of a gram: 16 further bits of the hash as a tag, and the stride in which it was last entered.
     grams: Vec<u32>,
     layout: Layout,
     short: Option<Lock>,
@@ -399,8 +399,8 @@ pub(crate) struct Periods {
 codec!(struct Periods { tail, total, characters, wide, spent, wait, grams, layout, short, long });
 
 impl Periods {
-    /// Goes on by a piece of text. Every stretch that covers at least `floor` characters and ended in this piece or
-    /// goes on after it is shown to `found`, and may be shown twice.
+    /// Reads the next chunk of text. Calls `found` for every stretch of at least `floor` characters that ended in this
+    /// chunk or continues after it; it may be called twice for one stretch.
     pub(crate) fn feed(&mut self, text: &str, floor: u32, mut found: impl FnMut(Repetition)) {
         if self.grams.len() != GRAMS {
             self.grams.resize(GRAMS, 0);
@@ -420,7 +420,7 @@ impl Periods {
         }
     }
 
-    /// Makes all numbers that lines begin with the same, from `from` on, which is where the layout stands.
+    /// Makes all numbers at the beginning of lines equal, from `from` on, which is where the layout stands.
     #[inline]
     fn number_alike(&mut self, from: usize) {
         let text = self.tail.get(from..).unwrap_or_default();
@@ -438,11 +438,11 @@ impl Periods {
     fn number_alike_by_line(&mut self, from: usize) {
         let mut layout = self.layout;
         let (before, text) = self.tail.split_at_mut(from);
-        // A number may have begun in the piece before.
+        // A number may have begun in the chunk before.
         let begun = before.iter().rev().take(NUMBER).take_while(|byte| byte.is_ascii_digit()).count();
         let ahead = before.len() - begun;
         let starts = if ahead == 0 { self.total == begun as u64 } else { before.get(ahead - 1) == Some(&b'\n') };
-        // Digits that may still be of one; none once something else has come.
+        // Digits that may still belong to a number; none once something else has come.
         let mut left = if starts { NUMBER - begun } else { 0 };
         for byte in text {
             layout.byte(*byte);
@@ -457,7 +457,7 @@ impl Periods {
         }
     }
 
-    /// Makes all blanks after [`BLANKS`] in a row the same, from `from` on.
+    /// Makes all white space after [`BLANKS`] characters in a row equal, from `from` on.
     #[inline]
     fn blank_alike(&mut self, from: usize) {
         let (before, text) = self.tail.split_at_mut(from);
@@ -467,7 +467,7 @@ impl Periods {
         }
     }
 
-    /// Judges the bytes of the tail from `from` on.
+    /// Processes the bytes of the tail from `from` on.
     fn scan(&mut self, from: usize, floor: u32, found: &mut impl FnMut(Repetition)) {
         let mut from = from;
         // How far the periods hold in this tail.
@@ -475,7 +475,7 @@ impl Periods {
         let mut long = self.long.map(|lock| holds(&self.tail, from, lock.period));
         while from < self.tail.len() {
             let end = self.tail.len().min(short.unwrap_or(usize::MAX)).min(long.unwrap_or(usize::MAX));
-            // While a long match holds nothing better can be proposed.
+            // While a long match holds, nothing better can be proposed.
             let proposal = self.propose(from, end, self.long.is_none());
             let next = proposal.map_or(end, |(index, _)| index + 1);
             self.pass(from, next);
@@ -499,16 +499,16 @@ impl Periods {
         }
     }
 
-    /// Enters the grams that end from `from` up to `end`, as far as one that was seen before proposes a period: its
-    /// index and the distance.
+    /// Enters the grams that end from `from` up to `end`. If `seek`, stops at the first one that was seen before at a
+    /// usable distance, and returns the index of its last byte and that distance.
     fn propose(&mut self, from: usize, end: usize, seek: bool) -> Option<(usize, usize)> {
         let grams = <&mut [u32; GRAMS]>::try_from(self.grams.as_mut_slice()).ok()?;
         let start = from.max(GRAM - 1);
         let bytes = self.tail.get(start - (GRAM - 1)..end)?;
-        // `from` is where the stream stands.
+        // `from` is the current position of the stream.
         let first = self.total.saturating_add((start - from) as u64);
         if !seek {
-            // Only what is entered has to be looked at.
+            // Only the grams to be entered need hashing.
             let skipped = (first.next_multiple_of(STRIDE) - first) as usize;
             let entered = bytes.get(skipped..).unwrap_or_default().array_windows::<GRAM>().step_by(STRIDE as usize);
             for (position, gram) in (first.next_multiple_of(STRIDE)..).step_by(STRIDE as usize).zip(entered) {
@@ -550,7 +550,7 @@ impl Periods {
         None
     }
 
-    /// Passes over bytes in which every tracked period holds.
+    /// Advances over bytes in which every tracked period holds.
     fn pass(&mut self, from: usize, next: usize) {
         let bytes = self.tail.get(from..next).unwrap_or_default();
         let (characters, block) = self.layout.advance(bytes);
@@ -565,13 +565,13 @@ impl Periods {
         }
     }
 
-    /// Follows a period that was proposed where the first `end` bytes of the tail end, if enough of it stands there.
+    /// Follows a period proposed at the end of the first `end` bytes of the tail, if it has held for long enough.
     fn follow(&mut self, end: usize, distance: usize) -> bool {
         let seen = self.tail.get(..end).unwrap_or_default();
         let affordable = self.total.saturating_mul(CREDIT).saturating_add(WINDOW as u64).saturating_sub(self.spent);
         let matched = matched(seen, distance, usize::try_from(affordable).unwrap_or(usize::MAX));
         self.spent = self.spent.saturating_add(matched as u64);
-        // The longer the distance, the more often a phrase comes again by chance.
+        // The longer the distance, the more often a phrase recurs by chance.
         let enough = (distance / 8).min(MOST_MATCH);
         let short = self.short.is_none() && distance <= SHORT_PERIOD && matched >= enough.max(GRAM);
         let long = matched >= enough.max(LONG_MATCH);
@@ -584,7 +584,7 @@ impl Periods {
         }
         let covered = distance + matched;
         self.spent = self.spent.saturating_add(covered as u64 / 8);
-        // Where all is ASCII nothing needs to be counted.
+        // In ASCII every byte is a character.
         let count = if self.total.saturating_sub(self.wide) >= covered as u64 {
             covered as u64
         } else {
@@ -602,7 +602,7 @@ impl Periods {
         true
     }
 
-    /// Characters that the longest repetition which goes on covers; two copies are none yet.
+    /// Characters covered by the longest ongoing repetition; 0 as long as there are no more than two copies.
     pub(crate) fn covered(&self) -> u32 {
         let covered = [self.short, self.long].into_iter().flatten().filter_map(|lock| {
             let covered = lock.plain.saturating_add(lock.block / STRUCTURED);
@@ -611,7 +611,7 @@ impl Periods {
         covered.max().map_or(0, |covered| u32::try_from(covered).unwrap_or(u32::MAX))
     }
 
-    /// Every repetition that goes on, by the characters of its unit and those that it covers.
+    /// Every ongoing repetition of more than two copies: the characters of its unit and those it covers.
     pub(crate) fn going_on(&self) -> impl Iterator<Item = (u32, u32)> {
         [self.short, self.long].into_iter().flatten().filter_map(|lock| {
             let unit = lock.unit?;
@@ -621,14 +621,14 @@ impl Periods {
         })
     }
 
-    /// Whether two streams have been told the same, as far as their ends and lengths tell.
+    /// Whether two streams have read the same text, judging by their ends and lengths.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         let both = self.tail.len().min(other.tail.len());
         let end = |tail: &[u8]| tail.len().checked_sub(both).and_then(|from| tail.get(from..).map(Vec::from));
         self.total == other.total && end(&self.tail) == end(&other.tail)
     }
 
-    /// Whether a restored state is within its caps.
+    /// Whether a restored state respects its bounds.
     pub(crate) fn fits(&self) -> bool {
         let locks = [self.short, self.long];
         self.tail.len() <= WINDOW + CHUNK
@@ -638,14 +638,14 @@ impl Periods {
     }
 }
 
-/// The first index from `from` on at which a period does not hold; the end of the text where it holds throughout.
+/// The first index from `from` on at which a period does not hold; the length of the text if it holds throughout.
 fn holds(text: &[u8], from: usize, period: u32) -> usize {
     let earlier = from.checked_sub(period as usize).and_then(|from| text.get(from..)).unwrap_or_default();
     let later = text.get(from..).unwrap_or_default();
     from + later.iter().zip(earlier).take_while(|(byte, before)| byte == before).count()
 }
 
-/// Bytes at the end of a text that equal those `distance` before, as far as may be looked.
+/// How many bytes at the end of a text equal those `distance` before; at most `affordable` are compared.
 fn matched(text: &[u8], distance: usize, affordable: usize) -> usize {
     let Some(earlier) = text.len().checked_sub(distance).and_then(|length| text.get(..length)) else { return 0 };
     let limit = affordable.min(WINDOW.saturating_sub(distance));
@@ -653,8 +653,8 @@ fn matched(text: &[u8], distance: usize, affordable: usize) -> usize {
     pairs.take_while(|(byte, before)| byte == before).count()
 }
 
-/// Enters the first gram of a stride where none of its grams seems to have been seen before; tells whether that is so.
-/// There is no branch in it, for that is how nearly all text passes.
+/// Enters the first gram of a stride, unless one of its grams seems to have been seen before; returns whether it did.
+/// Nearly all text takes this path, so the loop has no branch that depends on it.
 #[inline]
 fn enter_new(grams: &mut [u32; GRAMS], stride: &[u8; SPAN], entry: u32) -> bool {
     let (mut first, mut is_new) = (None, true);
@@ -676,14 +676,14 @@ fn enter_new(grams: &mut [u32; GRAMS], stride: &[u8; SPAN], entry: u32) -> bool 
     is_new
 }
 
-/// The slot of a gram in the table, and what is kept of it there, in the upper half.
+/// The slot of a gram in the table, and its tag in the upper half of an entry.
 #[inline]
 fn place(gram: &[u8; GRAM]) -> (usize, u32) {
     let hash = gram_hash(gram);
     ((hash >> 57) as usize % GRAMS, (hash >> 25) as u32 & 0xffff_0000)
 }
 
-/// What stands in a slot: the tag of a gram, and the stride in which it was seen.
+/// An entry of the table: the tag of a gram, and the stride in which it was seen.
 #[inline]
 const fn entry(tag: u32, position: u64) -> u32 {
     tag | (position / STRIDE) as u32 & 0xffff
@@ -708,7 +708,7 @@ mod tests {
     use alloc::{format, string::String, vec::Vec};
     use proptest::prelude::*;
 
-    /// The strongest stretch that any piece shows.
+    /// The strongest stretch that any of the chunks yields.
     fn strongest(pieces: &[&str]) -> Option<Repetition> {
         let mut periods = Periods::default();
         let mut strongest: Option<Repetition> = None;
@@ -775,33 +775,33 @@ mod tests {
         };
         let found = strongest(&[&list(&["fir", "elm", "ash", "oak"], 20)]).unwrap();
         assert!(found.numbered && found.period == 32 && found.covered == 480, "{found:?}");
-        // One item that comes again counts a quarter: sixty that are all well.
+        // A single repeated item counts a quarter: sixty lines that say that all is well.
         let found = strongest(&[&list(&["all is well"], 20)]).unwrap();
         assert!(found.numbered && found.covered == 60 * 16 / 4, "{found:?}");
-        // Rows of figures repeat themselves, but for the first.
+        // Rows of figures repeat, except for the first figure.
         let rows: String = (20..80).map(|n| format!("{n} 7 7 0 7\n")).collect();
         assert!(strongest(&[&rows]).is_some_and(|found| found.numbered && found.covered == 60 * 11 / 4), "{rows}");
         assert_eq!(strongest(&[&(20..80).map(|n| format!("{n}\n")).collect::<String>()]), None);
-        // In a fence every number is itself.
+        // In a fence numbers are compared as they are.
         assert_eq!(strongest(&[&format!("```\n{}", list(&["fir", "elm"], 20))]), None);
     }
 
     #[test]
     fn blanks_without_end() {
-        // Ends of lines and indents in no order.
+        // Line ends and indentation in no order.
         let blanks = |count: usize| -> String {
             (0..count).map(|n| ["\n", "  ", "\n    ", "\t", "\r\n"][n * n % 11 % 5]).collect()
         };
         let long = blanks(400);
         let found = strongest(&["{\"tide\": \"low\"", &long]).unwrap();
         assert!(found.period == 1 && found.covered as usize + BLANKS + GRAM >= long.len(), "{found:?}");
-        // What a layout has of them.
+        // As much white space as a layout has.
         assert_eq!(strongest(&["tide", &blanks(20), "low"]), None);
     }
 
     #[test]
     fn memory_and_looking_back_are_bounded() {
-        // Many overlapping repetitions: the words of Fibonacci.
+        // Many overlapping repetitions: Fibonacci words.
         let (mut word, mut next) = (String::from("a"), String::from("ab"));
         while next.len() < 200_000 {
             let longer = format!("{next}{word}");
@@ -855,9 +855,10 @@ mod tests {
             let Some(found) = found else { return Err(TestCaseError::fail("nothing found")) };
             let (period, offset) = (found.period as usize, found.offset as usize);
             prop_assert_eq!(characters % period, 0);
-            // A long unit of nine different characters repeats phrases within itself: it may be seen some copies late.
+            // A long unit of nine different characters repeats phrases within itself and may be recognised some copies
+            // late.
             let late = if period > 256 && unit.contains('请') { copies - 4 } else { 1 };
-            // A proposal that comes by chance and does not hold makes the next one wait for as many bytes as it lacked.
+            // A chance proposal that does not hold delays the next one by as many bytes as it was short of.
             let latest = before.chars().count() + late * period + MOST_MATCH;
             prop_assert!(offset <= latest, "{offset} instead of {latest} at period {period}");
             let repeated = &text[offset..];

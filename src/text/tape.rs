@@ -1,9 +1,9 @@
-//! JSON text as a tape: its values in the order in which they stand there, each with where its text is.
+//! JSON text as a tape: its values in source order, each with the position of its text.
 //!
-//! Outputs in JSON are read to be compared, not to be kept: a tape needs no allocation per value, and its buffers serve
-//! for the next output. What it accepts is what `serde_json` accepts. What a field's name tells is known while it is
-//! read: what goes is marked at once, and what may be volatile is noted, so that nobody walks through all the values
-//! for it.
+//! Outputs in JSON are read to be compared, not to be kept: a tape needs no allocation per value, and its buffers are
+//! reused for the next output. It accepts what `serde_json` accepts. What a field's name says is known while reading:
+//! volatile fields are marked at once and possibly volatile values are noted, so that no second pass over all values is
+//! needed.
 
 use super::canonical::escape;
 use super::fields::{Named, Parts, Told};
@@ -14,7 +14,7 @@ use serde_json::Number;
 
 mod write;
 
-/// Levels of nesting that are read.
+/// Deepest nesting that is read.
 const DEPTH: usize = 127;
 
 /// What a value is.
@@ -28,7 +28,7 @@ pub(super) enum Tag {
     Text,
     List,
     Object,
-    /// What was a number, and a time.
+    /// What was a number, and is a time.
     Time,
 }
 
@@ -38,28 +38,28 @@ pub(super) struct Node {
     pub(super) tag: Tag,
     /// Some of the bits below.
     flags: u8,
-    /// Of an object the shape, where its fields are sorted once for all.
+    /// Of an object, the shape that has its fields sorted; else [`NONE`].
     shape: u16,
-    /// Where its text is, without quotation marks; of a list or an object the node behind it, and how many values are
-    /// in it.
+    /// The byte range of its text, without quotation marks. Of a list or an object: the index of the node after it, and
+    /// how many values it has.
     from: u32,
     to: u32,
-    /// Of a field's value its step, or the number of its name among those that have none, with [`OTHER`].
+    /// Of a field's value: its step or, with [`OTHER`], the index of its name among the others. Else [`NAMELESS`].
     name: u32,
 }
 
-/// The text is in the tape's own buffer: it had escapes, or was masked.
+/// The text is in the tape's own buffer: it had escapes or was masked.
 const OWN: u8 = 1;
-/// A number that is written as it stands; a text without digits.
+/// A number that is already canonical; a text without digits or escapes.
 const PLAIN: u8 = 1 << 1;
-/// The value of a field that is not written.
+/// The value of a field that is left out.
 const GONE: u8 = 1 << 2;
-/// It stands in the source as it is written.
+/// It is written exactly as in the source.
 const VERBATIM: u8 = 1 << 3;
 
-/// A name that is in no step.
+/// Marks the name of a field that is not a stored step.
 const OTHER: u32 = 1 << 31;
-/// No field's value.
+/// Not the value of a field.
 const NAMELESS: u32 = u32::MAX;
 
 impl Node {
@@ -71,7 +71,7 @@ impl Node {
         matches!(self.tag, Tag::List | Tag::Object)
     }
 
-    /// The node behind the one at a place and all that is in it.
+    /// The index of the node after the one at `at` and everything in it.
     fn next(self, at: usize) -> usize {
         if self.is_nest() { self.from as usize } else { at + 1 }
     }
@@ -85,20 +85,20 @@ impl Node {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tape {
     nodes: Vec<Node>,
-    /// Texts that do not stand in the source as they are.
+    /// Texts that differ from the source.
     own: String,
-    /// Names that are in no step: where their texts are, and whether in the tape's own buffer.
+    /// Names that are not stored steps: their byte ranges, and whether these are in the tape's own buffer.
     others: Vec<(u32, u32, bool)>,
-    /// Fields of the objects that are being written, by name.
+    /// The fields of the objects being written, sorted by name.
     fields: Vec<(u64, u32)>,
-    /// Values that mean something, as far as their names tell.
+    /// How many values carry content, judging by the names of their fields.
     meant: usize,
-    /// Those of them, in their order, whose text may be volatile.
+    /// The texts and numbers among them that may be volatile, in order.
     doubtful: Vec<u32>,
 }
 
 impl Tape {
-    /// Reads a whole document; none where `text` is not one.
+    /// Reads a whole document; `None` if `text` is not valid JSON.
     pub(super) fn read<'a>(&'a mut self, text: &'a str, shapes: &'a mut Shapes) -> Option<Read<'a>> {
         self.nodes.clear();
         self.own.clear();
@@ -107,7 +107,7 @@ impl Tape {
         self.meant = 0;
         self.doubtful.clear();
         shapes.begin();
-        // Places are kept in 32 bits, and a longer text is none that anybody compares.
+        // Positions have 32 bits; nobody compares longer texts.
         u32::try_from(text.len()).ok()?;
         let mut reader = Reader { text, bytes: text.as_bytes(), at: 0, tape: self, shapes };
         reader.blanks();
@@ -121,13 +121,13 @@ impl Tape {
         self.nodes.get(at).copied().unwrap_or_default()
     }
 
-    /// The text of a text or a number that was read of `source`.
+    /// The text of a string or number read from `source`.
     fn text<'t>(&'t self, source: &'t str, node: Node) -> &'t str {
         let source = if node.is(OWN) { self.own.as_str() } else { source };
         source.get(node.from as usize..node.to as usize).unwrap_or_default()
     }
 
-    /// The name of a field, by its value.
+    /// The name of a field, given its value.
     fn name<'t>(&'t self, source: &'t str, shapes: &'t Shapes, node: Node) -> &'t str {
         if node.name & OTHER == 0 {
             // INVARIANT: a step's number has 16 bits.
@@ -138,7 +138,8 @@ impl Tape {
         source.get(from as usize..to as usize).unwrap_or_default()
     }
 
-    /// Takes a field out, of whose value so many of the values that mean something are, and which are doubtful.
+    /// Leaves out the field with this value, which contains `meant` values with content, and forgets the doubtful ones
+    /// in it.
     fn drop_field(&mut self, value: usize, meant: usize) {
         let Some(node) = self.nodes.get_mut(value) else { return };
         node.flags |= GONE;
@@ -149,7 +150,7 @@ impl Tape {
         self.doubtful.drain(first..behind);
     }
 
-    /// How many of the values from one on mean something: of a list or an object those in it.
+    /// How many values with content a value has: of a list or an object, those in it.
     fn meaning(&self, at: usize) -> usize {
         let node = self.node(at);
         if !node.is_nest() || node.to == 0 {
@@ -165,11 +166,11 @@ impl Tape {
     }
 }
 
-/// A field that did not stand as expected, up to its value.
+/// A field that was not the expected one, read up to its value.
 struct Field {
     name: u32,
     step: u16,
-    /// The step that is expected behind it.
+    /// The step that is expected after it.
     next: u16,
 }
 
@@ -198,11 +199,11 @@ impl Reader<'_> {
 
     #[inline]
     fn push(&mut self, tag: Tag, flags: u8, span: (usize, usize), name: u32) {
-        // Every place in a text, and with it every node, fits: `Tape::read` sees to it.
+        // Every position in the text, and so every index of a node, fits: `Tape::read` has checked its length.
         self.tape.nodes.push(Node { tag, flags, shape: NONE, from: span.0 as u32, to: span.1 as u32, name });
     }
 
-    /// Reads the value that begins here, of a field or of none; `within` is the step of the field that it is in.
+    /// Reads the value that begins here; `name` is that of its field, `within` the step of the field that encloses it.
     #[inline(never)]
     fn value(&mut self, depth: usize, name: u32, within: u16) -> Option<()> {
         match self.byte() {
@@ -220,7 +221,7 @@ impl Reader<'_> {
         Some(())
     }
 
-    /// Notes that the value that was just read means something, unless it turns out to be a time.
+    /// Counts the value just read as content; a `doubtful` one may turn out to be volatile.
     #[inline]
     fn means(&mut self, doubtful: bool) {
         self.tape.meant += 1;
@@ -282,7 +283,7 @@ impl Reader<'_> {
             };
             length += 1;
             let (value, meant) = (self.tape.nodes.len(), self.tape.meant);
-            // What most values are is read without a call.
+            // The most common kinds of values are read without a call.
             match self.byte() {
                 b'"' => {
                     let plain = self.string(name)?;
@@ -315,7 +316,7 @@ impl Reader<'_> {
         Some(())
     }
 
-    /// What the name of a field tells.
+    /// What the name of a field says.
     fn told(&self, name: u32) -> Told {
         if name & OTHER == 0 {
             return self.shapes.told(name as u16);
@@ -323,8 +324,8 @@ impl Reader<'_> {
         Told::of(self.tape.name(self.text, self.shapes, Node { name, ..Node::default() }))
     }
 
-    /// Reads on to the value of a field that does not stand as expected, or to the end of its object, where there is
-    /// none.
+    /// Reads up to the value of a field that was not the expected one; `Some(None)` at the end of the object, `None` on
+    /// a syntax error.
     #[inline(never)]
     fn other_field(&mut self, before: u16, within: u16, length: u32) -> Option<Option<Field>> {
         let begin = self.at;
@@ -340,7 +341,7 @@ impl Reader<'_> {
             self.comma()?;
         }
         (self.byte() == b'"').then_some(())?;
-        // Read like a value, and taken off again.
+        // Read like a value, and removed again.
         self.any_string(NAMELESS)?;
         let read = self.tape.nodes.pop()?;
         self.blanks();
@@ -370,10 +371,10 @@ impl Reader<'_> {
         Some(())
     }
 
-    /// Ends a list or an object; its length is counted in values.
+    /// Ends a list or an object with `length` values.
     fn close(&mut self, index: usize, length: u32, shape: u16) -> Option<()> {
         self.at += 1;
-        // That there is nothing means something.
+        // Being empty is content.
         self.tape.meant += usize::from(length == 0);
         let next = u32::try_from(self.tape.nodes.len()).ok()?;
         let node = self.tape.nodes.get_mut(index)?;
@@ -381,7 +382,7 @@ impl Reader<'_> {
         Some(())
     }
 
-    /// Takes out of a message's wrapper what numbers the message.
+    /// Leaves out the fields of a message's wrapper that number the message.
     #[cold]
     fn unwrap(&mut self, index: usize) {
         let (mut at, end) = (index + 1, self.tape.node(index).from as usize);
@@ -394,7 +395,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A text; whether it is plain: neither digits nor escapes are in it.
+    /// Reads a string; returns whether it is plain, without digits and escapes.
     #[inline(always)]
     fn string(&mut self, name: u32) -> Option<bool> {
         self.at += 1;
@@ -409,13 +410,13 @@ impl Reader<'_> {
         self.escaped_string(start, name)
     }
 
-    /// The same, where it is not worth while to have it in place.
+    /// The same, where inlining does not pay.
     #[inline(never)]
     fn any_string(&mut self, name: u32) -> Option<bool> {
         self.string(name)
     }
 
-    /// The same of one in which something is escaped, from where it begins and up to where that is.
+    /// The rest of a string with escapes, from the first escape on; `start` is where its text begins.
     #[inline(never)]
     fn escaped_string(&mut self, start: usize, name: u32) -> Option<bool> {
         let from = self.tape.own.len();
@@ -434,7 +435,7 @@ impl Reader<'_> {
         Some(false)
     }
 
-    /// The character that an escape stands for.
+    /// Reads an escape and returns the character that it stands for.
     fn escaped(&mut self) -> Option<char> {
         let kind = *self.bytes.get(self.at + 1)?;
         self.at += 2;
@@ -472,14 +473,14 @@ impl Reader<'_> {
         self.at - start
     }
 
-    /// An integer of few digits, as most numbers are, or any other.
+    /// Reads a short non-negative integer, as most numbers are, or any other number.
     #[inline(always)]
     fn number(&mut self, name: u32) -> Option<()> {
         let (start, first) = (self.at, self.byte());
         let end = end_of_digits(self.bytes, start);
         let length = end - start;
         let goes_on = matches!(self.bytes.get(end), Some(b'.' | b'e' | b'E'));
-        // Zero alone may begin with itself; a sign is no digit.
+        // Only a lone zero may begin with 0; a sign is not a digit.
         if goes_on || length >= SIMPLE || length == 0 || first == b'0' && length > 1 {
             return self.any_number(name);
         }
@@ -489,7 +490,7 @@ impl Reader<'_> {
         Some(())
     }
 
-    /// A number of any kind.
+    /// Reads any number.
     #[inline(never)]
     fn any_number(&mut self, name: u32) -> Option<()> {
         let start = self.at;
@@ -510,7 +511,7 @@ impl Reader<'_> {
             (self.digits() > 0).then_some(())?;
         }
         if !simple {
-            // There are numbers beyond every double.
+            // Some numbers are too large for a double.
             parsed(self.text.get(start..self.at)?)?;
         }
         simple &= !(leading_zero && self.at - start > 1);
@@ -520,10 +521,10 @@ impl Reader<'_> {
     }
 }
 
-/// Characters of a number that may be a time.
+/// Minimum number of characters of a number that may be a time.
 pub(super) const SHORTEST_EPOCH: usize = 10;
 
-/// Whether an id looks like a random one; `short` is whether six hexadecimal digits do.
+/// Whether an id looks randomly generated; with `short`, six hexadecimal digits are enough.
 pub(super) fn is_drawn(id: &str, short: bool) -> bool {
     let has = |class: fn(&u8) -> bool| id.as_bytes().iter().any(class);
     has(u8::is_ascii_digit)
@@ -531,11 +532,11 @@ pub(super) fn is_drawn(id: &str, short: bool) -> bool {
             || short && id.len() >= 6 && id.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// Integers of fewer characters are written as they stand; only zero may have a sign that goes.
+/// Characters below which an integer is written as it stands, except for `-0`.
 const SIMPLE: usize = 16;
 
-/// How many bytes stand before the first that ends a JSON string, or escapes something in it, and whether there is a
-/// digit among them. Eight at a time.
+/// The number of bytes before the first that ends a JSON string or begins an escape, and whether there is a digit among
+/// them. Eight bytes at a time.
 #[inline]
 fn plain(bytes: &[u8]) -> Option<(usize, bool)> {
     let (mut at, mut digits) = (0, 0);
@@ -575,17 +576,17 @@ impl Read<'_> {
         self.tape.node(at as usize)
     }
 
-    /// Values that mean something, as far as the names of their fields tell.
+    /// How many values carry content, judging by the names of their fields.
     pub(super) fn meant(&self) -> usize {
         self.tape.meant
     }
 
-    /// The texts and numbers among them, one by one, that may be volatile.
+    /// The text or number with this index among those that may be volatile.
     pub(super) fn doubtful(&self, index: usize) -> Option<u32> {
         self.tape.doubtful.get(index).copied()
     }
 
-    /// Notes that a number is a time.
+    /// Marks a number as a time.
     pub(super) fn is_time(&mut self, at: u32) {
         if let Some(node) = self.tape.nodes.get_mut(at as usize) {
             node.tag = Tag::Time;
@@ -593,22 +594,22 @@ impl Read<'_> {
         }
     }
 
-    /// Whether a text is known to have no digits in it.
+    /// Whether a text is known to have no digits.
     pub(super) fn is_plain(node: Node) -> bool {
         node.is(PLAIN)
     }
 
-    /// The text of a text or a number.
+    /// The text of a string or a number.
     pub(super) fn text(&self, node: Node) -> &str {
         self.tape.text(self.text, node)
     }
 
-    /// The name of a field, by its value.
+    /// The name of a field, given its value.
     pub(super) fn name(&self, node: Node) -> &str {
         self.tape.name(self.text, self.shapes, node)
     }
 
-    /// Puts another text in the place of one.
+    /// Replaces the text of a value.
     pub(super) fn replace(&mut self, at: u32, text: &str) {
         let from = self.tape.own.len();
         self.tape.own.push_str(text);
@@ -619,25 +620,25 @@ impl Read<'_> {
         }
     }
 
-    /// Where the values of a list or an object are.
+    /// The indices of the values in a list or an object.
     pub(super) fn children(&self, at: u32) -> Children {
         let node = self.node(at);
         Children { next: at + 1, left: if node.is_nest() { node.to } else { 0 } }
     }
 
-    /// Whether a value is `null`, or a list or an object with nothing in it.
+    /// Whether a value is `null`, or an empty list or object.
     pub(super) fn is_empty(&self, at: u32) -> bool {
         let node = self.node(at);
         node.tag == Tag::Null || node.is_nest() && node.to == 0
     }
 
-    /// The integer or number that a value is.
+    /// The value of a number.
     pub(super) fn number(&self, node: Node) -> Option<Number> {
         (node.tag == Tag::Number).then(|| parsed(self.text(node)))?
     }
 }
 
-/// The places of the values in a list or an object.
+/// An iterator over the indices of the values in a list or an object.
 #[derive(Clone, Copy)]
 pub(super) struct Children {
     next: u32,
@@ -753,7 +754,7 @@ mod tests {
         assert_eq!(out, "a: say \"y\"; b: x, 1, ; ");
     }
 
-    /// The canonical form with these shapes known, how many values mean something, and the same as text.
+    /// The canonical form using these shapes, how many values carry content, and the same as text.
     fn canonical(text: &str, shapes: &mut Shapes) -> Option<(String, usize, String)> {
         let mut tape = Tape::default();
         let mut read = tape.read(text, shapes)?;
@@ -769,10 +770,11 @@ mod tests {
         Some((out, meant, plain))
     }
 
-    /// A field of a list's objects: its name, what may stand there instead, and what it is.
+    /// A field of the objects in a list: its name, its value, and its layout.
     type Drawn = (u8, u8, u8);
 
-    /// A list of objects like the first one, each with some of its fields changed; one of `blanks` stands between them.
+    /// A list of objects like the first one, each with some of its fields changed, separated by the white space of
+    /// `blanks`.
     fn alike(fields: &[Drawn], changes: &[(u8, Drawn)], blanks: u8) -> String {
         const NAMES: [&str; 18] = [
             "id",
@@ -828,7 +830,7 @@ mod tests {
             let mut fields = fields.to_vec();
             let at = usize::from(*place) % (fields.len() + 1);
             match (place % 5, fields.get(at).copied()) {
-                // One more, one less, another, only its value.
+                // One field more, one less, a different one, only its value.
                 (0, _) | (_, None) => fields.insert(at, (*name, *value, *blank)),
                 (1, _) => drop(fields.remove(at)),
                 (2, _) => fields[at] = (*name, *value, *blank),
@@ -851,7 +853,7 @@ mod tests {
             let mut shapes = Shapes::default();
             let first = canonical(&text, &mut shapes);
             proptest::prop_assert!(first.is_some(), "{}", text);
-            // What is known by then makes no difference, nor does it that nothing can be known.
+            // Neither known shapes nor the lack of room for any make a difference.
             proptest::prop_assert_eq!(&first, &canonical(&text, &mut shapes));
             proptest::prop_assert_eq!(&first, &canonical(&text, &mut Shapes::without_room()));
         }
@@ -864,7 +866,8 @@ mod tests {
 
         #[test]
         fn any_document(numbers in proptest::collection::vec(proptest::num::f64::ANY, 0..4), names in proptest::collection::vec("[a-c\\x00-\\x7fé]{0,10}", 0..6)) {
-            // A name that tells of something else than content is left out of what is compared, which the tree does not know.
+            // A field whose name says that it is not content is left out of the comparison, which the tree does not
+            // know.
             proptest::prop_assume!(names.iter().all(|name| Told::of(name).is_plain()));
             let mut map = serde_json::Map::new();
             for (index, name) in names.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! What a call acts upon: a path, a URL, a selector or an id.
 //!
-//! The same file reached by an editor, a reader and a command line is one target, so of a path only the last two
-//! components count: one tool names it from the root, the other from where it stands.
+//! The same file reached by an editor, a reader and a command line is one target. So only the last two components of a
+//! path count: one tool names it from the root, another relative to its working directory.
 
 use super::canonical::{named_arguments, resolve_path};
 use super::digest::{Key, salted};
@@ -54,7 +54,7 @@ const PLACES: [&str; 32] = [
     "workspacepath",
 ];
 
-/// Argument names of things on a page.
+/// Argument names of elements on a page.
 const ELEMENTS: [&str; 12] = [
     "css",
     "cssselector",
@@ -70,7 +70,7 @@ const ELEMENTS: [&str; 12] = [
     "xpath",
 ];
 
-/// Ids that name the call or the conversation, not what is acted upon.
+/// Ids of the call or the conversation rather than of what is acted upon.
 const NOT_ACTED_UPON: [&str; 11] = [
     "agentid",
     "callid",
@@ -85,11 +85,10 @@ const NOT_ACTED_UPON: [&str; 11] = [
     "traceid",
 ];
 
-/// Argument names of whom something is sent to, or asked, and of what is changed in a sheet, where nothing else is
-/// named.
+/// Argument names used if nothing else is named: whom something is sent to or asked of, and what is changed in a sheet.
 const OTHERS: [&str; 9] = ["cell", "email", "host", "hostname", "phone", "range", "recipient", "recipients", "to"];
 
-/// The key of what `call` acts upon; the same for every tool and agent.
+/// The key of what `call` acts upon; it does not depend on the tool or the agent.
 pub(crate) fn target(call: &ToolCall, named: &Named, salt: u64) -> Option<Key> {
     found(call, named).map(|target| salted("target", salt, target.as_bytes()))
 }
@@ -113,7 +112,7 @@ fn found<'a>(call: &'a ToolCall, tool: &Named) -> Option<Cow<'a, str>> {
     named.or_else(table).or_else(other)
 }
 
-/// The argument with the least of the wanted names, whatever the order of the map.
+/// The alphabetically first argument among the wanted names, whatever the order of the map.
 fn least<'a>(map: &'a Map<String, Value>, wanted: &dyn Fn(&str) -> bool) -> Option<(&'a str, Cow<'a, str>)> {
     map.iter()
         .filter(|(name, _)| wanted(name))
@@ -121,7 +120,7 @@ fn least<'a>(map: &'a Map<String, Value>, wanted: &dyn Fn(&str) -> bool) -> Opti
         .min_by_key(|(name, _)| *name)
 }
 
-/// Paths and URLs before elements before ids: a click on a page is about the page's element where no page is named.
+/// Paths and URLs before elements, and elements before ids: a click is on a page's element if it names no page.
 fn argument(map: &Map<String, Value>) -> Option<Cow<'_, str>> {
     let first = |wanted: &dyn Fn(&str) -> bool| least(map, wanted);
     const SIEVE: Sieve = Sieve::of(&[&PLACES]);
@@ -135,7 +134,7 @@ fn argument(map: &Map<String, Value>) -> Option<Cow<'_, str>> {
     if let Some((name, value)) = first(&|name| listed_name(&ELEMENTS, name)).or_else(|| first(&is_id)) {
         return Some(Cow::Owned(alloc::format!("{name}={value}")));
     }
-    // A URL is one, whatever the argument is called.
+    // A URL is a target whatever its argument is called.
     let urls = map.iter().filter_map(|(name, value)| Some((name, value.as_str()?.trim())));
     let web = |text: &str| ["https://", "http://"].iter().any(|scheme| text.starts_with(scheme)) && text.len() <= 2048;
     let (_, url) = urls.filter(|(_, text)| web(text) && !text.contains(' ')).min_by_key(|(name, _)| *name)?;
@@ -154,7 +153,7 @@ fn scalar(value: &Value) -> Option<Cow<'_, str>> {
             Some(trimmed(text)).filter(|text| !text.is_empty() && text.len() <= 2048).map(Cow::Borrowed)
         }
         Value::Number(number) => Some(Cow::Owned(alloc::format!("{number}"))),
-        // One of a list stands for it only where it is alone.
+        // A list is represented by its item only if it has just one.
         Value::Array(items) => match items.as_slice() {
             [item @ (Value::String(_) | Value::Number(_))] => scalar(item),
             _ => None,
@@ -163,10 +162,10 @@ fn scalar(value: &Value) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Parameters of a URL that are looked at.
+/// Maximum number of URL parameters that are kept.
 const PARAMETERS: usize = 32;
 
-/// Parameters of a URL that say nothing of what is asked for: they keep answers out of caches, or tell who asks.
+/// URL parameters that do not change what is asked for: cache busters, and those that say who asks.
 const BUSTERS: [&str; 20] = [
     "_",
     "_t",
@@ -190,14 +189,14 @@ const BUSTERS: [&str; 20] = [
     "uncache",
 ];
 
-/// Whether a parameter of a URL is named as one that says nothing of what is asked for.
+/// Whether a URL parameter has a name that does not change what is asked for.
 pub(super) fn asks_nothing(parameter: &str) -> bool {
     let name = parameter.split('=').next().unwrap_or_default();
     name.is_empty() || name.starts_with("utm_") || listed(&BUSTERS, name)
 }
 
-/// Whether a parameter of a URL tells two of them apart: it is neither made to be new each time nor, by its looks, the
-/// time of day or a random fraction. An id that was drawn by lot is an id.
+/// Whether a URL parameter distinguishes two requests: it is neither named as one that does not nor, by its value, a
+/// timestamp or a random fraction. A randomly generated id is still an id.
 fn asks_for(parameter: &str) -> bool {
     let (_, value) = parameter.split_once('=').unwrap_or((parameter, ""));
     let (whole, rest) = value.split_once('.').unwrap_or((value, ""));
@@ -207,8 +206,8 @@ fn asks_for(parameter: &str) -> bool {
     !asks_nothing(parameter) && !time && !fraction
 }
 
-/// A URL without scheme, fragment and what keeps it out of caches, for pages of one list are different; of a path the
-/// last two components; anything else as it is.
+/// A URL without scheme, fragment and cache busters, keeping its other parameters sorted (pages of a list are different
+/// targets); the last two components of a path; anything else unchanged.
 fn shortened(text: &str) -> Cow<'_, str> {
     let bytes = text.as_bytes();
     let pair = |first: u8, second: &[u8]| {
@@ -231,7 +230,7 @@ fn shortened(text: &str) -> Cow<'_, str> {
     if !bytes.iter().any(|byte| matches!(byte, b'/' | b'\\')) {
         return Cow::Borrowed(text);
     }
-    // Nearly every path is spelled simply already.
+    // Nearly all paths are already in a simple form.
     let simple = !text.starts_with('.') && !text.ends_with('/') && !pair(b'/', b"/.");
     if simple && bytes.contains(&b'/') {
         let slashes = bytes.iter().enumerate().rev().filter(|(_, byte)| **byte == b'/');
@@ -249,9 +248,9 @@ fn shortened(text: &str) -> Cow<'_, str> {
     Cow::Owned(resolved)
 }
 
-/// The file a command line is about: the first word with a known extension, else the first with a slash. Where a shell
-/// goes to first (`cd`), where output is sunk, what programs are called, and a program that the line itself writes to
-/// be run are not what it is about.
+/// The file a command line is about: the first word with a known extension, else the first with a slash. Not counted
+/// are where the shell changes to first (`cd`), `/dev` files, program names, and a script that the line itself writes
+/// and runs.
 fn line_path(line: &str) -> Option<&str> {
     let mut with_slash = None;
     let mut written = None;
@@ -291,15 +290,14 @@ fn line_path(line: &str) -> Option<&str> {
     written.or(with_slash)
 }
 
-/// Commands that run another one.
+/// Commands that run another command.
 const WRAP: [&str; 5] = ["nice", "nohup", "sudo", "time", "timeout"];
-/// Programs that install packages, each with a version where it matters, by whichever of their verbs.
+/// Package managers, whose arguments may carry versions, whatever the subcommand.
 const PACKAGERS: [&str; 4] = ["bun", "npm", "pnpm", "yarn"];
-/// Words of a command line that are kept.
+/// Maximum number of words of a command line that are kept.
 const OPERANDS: usize = 8;
 
-/// A package without its version, and a short way to say `install` as it is: `npm i quay@4` is about the package
-/// `quay`.
+/// A package without its version, and `install` for its short forms: `npm i quay@4` is about the package `quay`.
 fn unversioned(word: &str) -> &str {
     match word.rsplit_once('@') {
         Some((name, _)) if !name.is_empty() => name,
@@ -308,9 +306,8 @@ fn unversioned(word: &str) -> &str {
     }
 }
 
-/// What a command line without a path is about: the program and the plain words that it is given, as in
-/// `systemctl status cups` or `nc harbour 22`. A single word that may as well be a part of the program (`git status`)
-/// is none.
+/// What a command line without a path is about: the program and its plain arguments, as in `systemctl status cups` or
+/// `nc harbour 22`. `None` for a single argument that may be a subcommand (`git status`).
 fn operands(line: &str) -> Option<String> {
     let mut about = String::new();
     let (mut count, mut named, mut flag, mut prepares) = (0, false, false, false);
@@ -333,7 +330,7 @@ fn operands(line: &str) -> Option<String> {
         }
         let plain = word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._@:-".contains(&byte));
         let address = !digits && word.bytes().any(|byte| b".@:".contains(&byte));
-        // What follows a flag is its value, unless it looks like an address.
+        // A word after a flag is its value, unless it looks like an address.
         let packages = PACKAGERS.contains(&about.split(' ').next().unwrap_or_default());
         if !plain || flag || after_flag && !address && !packages || count >= OPERANDS {
             continue;

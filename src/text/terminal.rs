@@ -1,6 +1,7 @@
-//! Sequences with which programs speak to a terminal: colours, titles, links.
+//! Escape sequences that programs send to a terminal: colours, titles, links.
 
-/// Where the sequence ends whose escape is at `at`; of one that is cut short or unknown, what can belong to it.
+/// The end of the sequence whose escape character is at `at`; if it is truncated or unknown, the end of what may belong
+/// to it.
 pub(super) fn sequence_end(bytes: &[u8], at: usize) -> usize {
     let byte = |at: usize| bytes.get(at).copied().unwrap_or(0);
     let mut end = at + 1;
@@ -12,7 +13,7 @@ pub(super) fn sequence_end(bytes: &[u8], at: usize) -> usize {
             }
             end += usize::from(matches!(byte(end), 0x40..=0x7e));
         }
-        // A title or a link: up to its terminator, or to the end of the line where that is missing.
+        // A title or a link: up to its terminator or, if that is missing, to the end of the line.
         b']' | b'P' | b'^' | b'_' => {
             while !matches!(byte(end), 0 | 0x07 | 0x1b | b'\n') {
                 end += 1;

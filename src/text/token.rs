@@ -1,6 +1,6 @@
 //! What changes by itself, in words with digits: times, durations, addresses, ids, names of temporary files.
 //!
-//! Every question is answered by the bytes around one word, a bounded number of them.
+//! Every decision looks at a bounded number of bytes around one word.
 
 use super::mask::{digits_of, end_of_digits};
 use super::words::{Lexicon, Sieve, listed, listed_name};
@@ -11,10 +11,10 @@ pub(super) const DIGIT: u8 = 2;
 pub(super) const BLANK: u8 = 4;
 pub(super) const CONTROL: u8 = 8;
 pub(super) const QUOTE: u8 = 16;
-/// Punctuation that stands inside paths and file names.
+/// Punctuation that occurs in paths and file names.
 pub(super) const PATH: u8 = 32;
 pub(super) const HEX: u8 = 64;
-/// Letters, digits, `_` and everything that is not ASCII.
+/// Letters, digits, `_` and all non-ASCII bytes.
 pub(super) const WORD: u8 = 128;
 
 #[expect(clippy::indexing_slicing, reason = "evaluated at compile time: an index out of range would not build")]
@@ -31,7 +31,7 @@ static CLASSES: [u8; 256] = {
             0..0x20 | 0x7f => CONTROL,
             b'"' | b'\'' | b'`' => QUOTE,
             b'/' | b'\\' | b'.' | b'-' | b'~' | b'@' | b'+' | b'%' => PATH,
-            // A lead byte stands for its character; the bytes that continue it are no letters of their own.
+            // A lead byte counts as the letter; continuation bytes are not letters of their own.
             0xc0.. => LETTER | WORD,
             0x80..0xc0 => WORD,
             _ => PLAIN,
@@ -46,22 +46,22 @@ pub(super) fn is(byte: u8, class: u8) -> bool {
     classes(byte) & class != 0
 }
 
-/// All that a byte is.
+/// All classes of a byte.
 #[inline]
 pub(super) fn classes(byte: u8) -> u8 {
     CLASSES.get(usize::from(byte)).copied().unwrap_or(PLAIN)
 }
 
-/// Whether the name of a unit of time may begin with a byte.
+/// Whether the name of a unit of time may begin with this byte.
 #[inline]
 pub(super) fn begins_unit(byte: u8) -> bool {
     matches!(byte.to_ascii_lowercase(), b'd' | b'h' | b'm' | b'n' | b's' | b'u' | 0xc2 | 0xce)
 }
 
-/// Digits of a number that is no epoch, no hash and no group of a longer token.
+/// Maximum number of digits of a number that cannot be a Unix time, a hash or a group of a longer token.
 const SHORT_NUMBER: usize = 6;
 
-/// Labels of processes, of what else has an id, and names whose id is one where it looks random.
+/// Labels of process ids, of other ids, and of what has an id only if the value looks random.
 const PROCESS: [&str; 4] = ["pid", "ppid", "processid", "tid"];
 const IDS: [&str; 14] = [
     "connectionid",
@@ -81,11 +81,11 @@ const IDS: [&str; 14] = [
 ];
 const NAMES: [&str; 5] = ["request", "session", "span", "thread", "trace"];
 
-/// A text, for the words in it.
+/// A text, for looking around its words.
 #[derive(Clone, Copy)]
 pub(super) struct Around<'a> {
     pub(super) bytes: &'a [u8],
-    /// What is before this is masked already.
+    /// Everything before this has been masked.
     pub(super) floor: usize,
 }
 
@@ -101,7 +101,7 @@ impl Around<'_> {
         is(self.byte(at), class)
     }
 
-    /// Where the run of bytes of `class` that begins at `at` ends.
+    /// The end of the run of bytes of `class` that begins at `at`.
     #[inline]
     pub(super) fn end_of(&self, at: usize, class: u8) -> usize {
         let mut end = at;
@@ -111,7 +111,7 @@ impl Around<'_> {
         end.max(at)
     }
 
-    /// The word around the digit at `digit`.
+    /// The byte range of the word around the digit at `digit`.
     #[inline]
     pub(super) fn word(&self, digit: usize) -> (usize, usize) {
         let mut start = digit;
@@ -121,9 +121,8 @@ impl Around<'_> {
         (start, self.end_of(digit, WORD))
     }
 
-    /// Where the number ends whose first digit is at `digit`, if a look at the bytes beside it tells that it is a word
-    /// of its own and nothing volatile: nearly every number in a text is. Nothing where [`Self::volatile`] has to be
-    /// asked.
+    /// The end of the number whose first digit is at `digit`, if the bytes around it show that it is a word of its own
+    /// and not volatile, as nearly every number is. `None` if [`Self::volatile`] has to decide.
     #[inline]
     pub(super) fn plain_number(&self, digit: usize) -> Option<usize> {
         if digit.checked_sub(1).is_some_and(|before| self.classed(before, WORD)) {
@@ -134,7 +133,7 @@ impl Around<'_> {
         (is_word && self.is_plain(digit, end)).then_some(end)
     }
 
-    /// The same of a word of a few digits and nothing else.
+    /// The same for a word that consists of a few digits.
     #[inline]
     fn is_plain(&self, start: usize, end: usize) -> bool {
         let length = end - start;
@@ -157,7 +156,7 @@ impl Around<'_> {
         let letter = |back: usize| label.checked_sub(back).map_or(0, |at| self.byte(at)).to_ascii_lowercase();
         let may_be_labelled = match letter(1) {
             b'_' | b'-' => true,
-            // Of what names a short number every name ends in `id`, and an id of nothing says nothing.
+            // All labels of short numbers end in `id`, and a bare `id` says nothing.
             b'd' if letter(2) == b'i' => {
                 let name = if letter(3) == b' ' { 4 } else { 3 };
                 is(letter(name), LETTER) || matches!(letter(3), b'_' | b'-')
@@ -169,7 +168,7 @@ impl Around<'_> {
         label == start || !may_be_labelled
     }
 
-    /// Where a label before a value that begins at `start` ends: at most three characters stand between them.
+    /// The end of the label before a value that begins at `start`, with at most three separators between them.
     #[inline]
     fn label_end(&self, start: usize) -> usize {
         let mut end = start;
@@ -182,7 +181,7 @@ impl Around<'_> {
         end
     }
 
-    /// Where the name around `start` begins, if it is one in a directory.
+    /// The start of the file name around `start`, if a directory precedes it.
     fn directory(&self, start: usize) -> Option<usize> {
         let floor = self.floor.max(start.saturating_sub(64));
         let before = self.bytes.get(floor..start).unwrap_or_default();
@@ -191,8 +190,8 @@ impl Around<'_> {
         (name > 0 && matches!(self.byte(name - 1), b'/' | b'\\')).then_some(name)
     }
 
-    /// What to mask of the word from `start` to `end`, whose first digit is at `digit`, and with what; `asked` is
-    /// whether it is known to be no [plain number](Self::plain_number).
+    /// What to mask of the word from `start` to `end`, whose first digit is at `digit`, and the placeholder. `asked`
+    /// says that it is known not to be a [plain number](Self::plain_number).
     pub(super) fn volatile(
         &self,
         start: usize,
@@ -205,11 +204,11 @@ impl Around<'_> {
         if is_short && !asked && self.is_plain(start, end) { None } else { self.closely(word, start, digit, is_short) }
     }
 
-    /// The same with every question asked; `is_short` is whether the word is a few digits and nothing else.
+    /// The same with all checks; `is_short` says that the word consists of a few digits.
     fn closely(&self, word: &[u8], start: usize, digit: usize, is_short: bool) -> Option<(usize, usize, &'static str)> {
         let end = start + word.len();
         let before = if start > 0 { self.byte(start - 1) } else { 0 };
-        // What stands behind a short number tells what it is none of.
+        // The byte after a short number excludes most possibilities.
         if is_short {
             let found = match self.byte(end) {
                 _ if before == b'.' => None,
@@ -224,7 +223,7 @@ impl Around<'_> {
         }
         let all_hex = |digits: &[u8]| digits.iter().all(|byte| is(*byte, HEX));
         let is_hex = || word.len() >= 7 && all_hex(word);
-        // Days are the only unit that is spelled so.
+        // Days are the only unit spelled with hexadecimal letters.
         if is_hex() && word.iter().any(|byte| is(*byte, LETTER) && *byte != b'd') && self.byte(start + 8) != b'-' {
             return Some((start, end, "<hex>"));
         }
@@ -268,7 +267,7 @@ impl Around<'_> {
         self.temporary(start, word).map(|(from, to)| (from, to, "<tmp>"))
     }
 
-    /// Where `count` digits that begin at `at` end, if there are that many and no more.
+    /// The end of the digits that begin at `at`, if there are exactly `count`.
     fn digits(&self, at: usize, count: usize) -> Option<usize> {
         (end_of_digits(self.bytes, at) == at + count).then_some(at + count)
     }
@@ -277,9 +276,8 @@ impl Around<'_> {
         any_of.contains(&self.byte(at)).then_some(at + 1)
     }
 
-    /// Where the time ends that begins with the digit at `at`, if it is one of the commonest form:
-    /// `2026-07-26T12:01:01`, with fraction and zone or without. It is in no path: one that began before it would have
-    /// been masked.
+    /// The end of the time that begins with the digit at `at`, if it has the most common form: `2026-07-26T12:01:01`,
+    /// with or without a fraction and a zone. It is not in a path: one that began before it would have been masked.
     #[inline]
     pub(super) fn stamp(&self, at: usize) -> Option<usize> {
         let may_be = self.byte(at + 4) == b'-' && self.byte(at + 7) == b'-';
@@ -288,7 +286,7 @@ impl Around<'_> {
 
     #[inline(never)]
     fn stamped(&self, at: usize) -> Option<usize> {
-        // Where digits stand in eight bytes.
+        // Where the digits are in eight bytes.
         const DATE: u64 = u64::from_le_bytes([0x80, 0x80, 0x80, 0x80, 0, 0x80, 0x80, 0]);
         const TIME: u64 = u64::from_le_bytes([0x80, 0x80, 0, 0x80, 0x80, 0, 0x80, 0x80]);
         let eight = |at: usize| self.bytes.get(at..)?.first_chunk::<8>();
@@ -302,7 +300,7 @@ impl Around<'_> {
         self.clock_end(end)
     }
 
-    /// `2026-07-26T12:01`, with seconds, fraction and zone or without; `20260726T120101Z`; `2026-07-26_12-01-01`. A
+    /// `2026-07-26T12:01`, with or without seconds, fraction and zone; `20260726T120101Z`; `2026-07-26_12-01-01`. A
     /// date alone is content.
     fn date_time(&self, at: usize) -> Option<usize> {
         let end = end_of_digits(self.bytes, at);
@@ -324,7 +322,7 @@ impl Around<'_> {
         })
     }
 
-    /// `12_01_01`, `12-01-01_485Z`: as names of files have it.
+    /// `12_01_01`, `12-01-01_485Z`: as in file names.
     fn time_in_name(&self, at: usize) -> Option<usize> {
         let mut end = self.digits(at, 2)?;
         for _ in 0..2 {
@@ -337,7 +335,7 @@ impl Around<'_> {
         (!self.classed(end, LETTER | DIGIT)).then_some(end)
     }
 
-    /// `12:01:01`, with fraction and zone or without.
+    /// `12:01:01`, with or without a fraction and a zone.
     fn clock(&self, at: usize) -> Option<usize> {
         let end = end_of_digits(self.bytes, at);
         let minutes = if matches!(end - at, 1 | 2) { self.literal(end, b":")? } else { return None };
@@ -350,7 +348,7 @@ impl Around<'_> {
         self.clock_end(end)
     }
 
-    /// Where a clock ends whose seconds end at `at`, with fraction and zone or without.
+    /// The end of a clock whose seconds end at `at`, with or without a fraction and a zone.
     fn clock_end(&self, at: usize) -> Option<usize> {
         let mut end = at;
         if matches!(self.byte(end), b'.' | b',') && self.classed(end + 1, DIGIT) {
@@ -359,7 +357,7 @@ impl Around<'_> {
         self.word_ends(self.zone(end))
     }
 
-    /// Steps over `Z`, `+02:00` or `+0200`.
+    /// Skips `Z`, `+02:00` or `+0200`.
     fn zone(&self, at: usize) -> usize {
         if matches!(self.byte(at), b'Z' | b'z') {
             return at + 1;
@@ -375,7 +373,7 @@ impl Around<'_> {
         (!self.classed(at, WORD)).then_some(at)
     }
 
-    /// `1.2s`, `350ms`, `1m30s`, `0.03 seconds`. A lone `5m` or `2h` may be anything.
+    /// `1.2s`, `350ms`, `1m30s`, `0.03 seconds`. A single `5m` or `2h` may be anything.
     fn duration(&self, at: usize) -> Option<usize> {
         const SPACED: [&str; 17] = [
             "hour",
@@ -406,7 +404,7 @@ impl Around<'_> {
             let spaced = self.byte(number) == b' ';
             let unit = number + usize::from(spaced);
             let units = self.bytes.get(unit..).unwrap_or_default();
-            // Nearly every number is told by the byte behind it.
+            // Fast path: the byte after nearly every number rules a duration out.
             if !units.first().is_some_and(|first| begins_unit(*first)) {
                 return None;
             }
@@ -414,7 +412,7 @@ impl Around<'_> {
             parts += 1;
             match units.get(..length).unwrap_or_default() {
                 b"s" if !spaced || fraction => certain = true,
-                // The commonest of the list, and a micro sign and a letter before `s`.
+                // The most common ones of the list, and a micro sign or a mu before `s`.
                 b"ms" | b"us" | b"\xc2\xb5s" | b"\xce\xbcs" => certain = true,
                 b"m" | b"h" | b"d" if !spaced => {}
                 unit if core::str::from_utf8(unit).is_ok_and(|unit| listed(&SPACED, unit)) => certain = true,
@@ -436,7 +434,7 @@ impl Around<'_> {
         over.then(|| self.duration(end + OVER.len()))?
     }
 
-    /// Seconds, milli-, micro- or nanoseconds since 1970, of the years 2014 to 2039.
+    /// Seconds, milli-, micro- or nanoseconds since 1970, for the years 2014 to 2039.
     fn epoch(&self, start: usize, end: usize) -> Option<usize> {
         let length = end - start;
         if !matches!(length, 10 | 13 | 16 | 19) || self.digits(start, length).is_none() {
@@ -448,7 +446,7 @@ impl Around<'_> {
     }
 
     fn uuid(&self, start: usize) -> Option<usize> {
-        // Most words are told by their length.
+        // Fast path: most words have another length.
         if self.byte(start + 8) != b'-' {
             return None;
         }
@@ -465,15 +463,15 @@ impl Around<'_> {
         self.word_ends(at)
     }
 
-    /// A value that the word before it names as the id of a process, thread, session, request or trace. `req 12`,
-    /// `job 7`, `run 3` and `thread 2` are counters.
+    /// The end of a value that the word before it names as the id of a process, thread, session, request or trace.
+    /// `req 12`, `job 7`, `run 3` and `thread 2` are counters.
     fn labelled(&self, start: usize, word: &[u8]) -> Option<usize> {
         const LABELS: Sieve = Sieve::of(&[&PROCESS, &IDS, &NAMES]);
         static WORDS: Lexicon = Lexicon::of(&[&PROCESS, &IDS, &NAMES]);
         let random = word.len() >= 8 || word.len() >= 5 && word.iter().all(|byte| is(*byte, DIGIT));
         let (from, to) = self.label(start, random)?;
         let label = self.bytes.get(from..to)?;
-        // A word without separators is told by one look.
+        // Fast path for words without separators.
         if from < to
             && label.iter().all(u8::is_ascii_alphabetic)
             && !WORDS.may_hold(self.bytes.get(from..).unwrap_or_default(), label.len())
@@ -494,15 +492,15 @@ impl Around<'_> {
         })
     }
 
-    /// Where the label before a value is that begins at `start`, where it ends like one of those that are looked for:
-    /// of a random value they are more.
+    /// The byte range of the label before a value that begins at `start`, if its last letter is that of a known label;
+    /// a `random` value may have more labels.
     #[inline]
     fn label(&self, start: usize, random: bool) -> Option<(usize, usize)> {
         let end = self.label_end(start);
         if end == start {
             return None;
         }
-        // Most words before a number are told by their last letter: all ids end in one.
+        // Fast path: the last letter of most words before a number rules them out, since all labels of ids end in `d`.
         let ends_label = |byte: u8| byte == b'd' || random && matches!(byte, b't' | b'e' | b'n');
         let last = if end == 0 { 0 } else { self.byte(end - 1) };
         if !ends_label(last.to_ascii_lowercase()) && !matches!(last, b'_' | b'-') {
@@ -516,7 +514,7 @@ impl Around<'_> {
         if spelled(length).eq_ignore_ascii_case(b"id") {
             let rest = before.get(..before.len() - length).and_then(|rest| rest.strip_suffix(b" ")).unwrap_or_default();
             let named = rest.iter().rev().take_while(|byte| is(**byte, LETTER)).count();
-            // An id of nothing says nothing.
+            // A bare `id` says nothing.
             if named == 0 {
                 return None;
             }
@@ -527,13 +525,13 @@ impl Around<'_> {
         ends_label(last).then_some((end - length, end))
     }
 
-    /// `tmpab12cd`, or a name directly in a directory for temporary files; of a directory in one there, as `pytest-12`
-    /// in `/tmp/pytest-of-me`, too.
+    /// `tmpab12cd`, or a name directly in a directory for temporary files; for a directory also one level deeper, as
+    /// `pytest-12` in `/tmp/pytest-of-me`.
     fn temporary(&self, start: usize, word: &[u8]) -> Option<(usize, usize)> {
         if word.starts_with(b"tmp") && word.len() >= 7 {
             return Some((start, start + word.len()));
         }
-        // Nearly every name is in no directory at all.
+        // Fast path: nearly every name is outside any directory.
         let name = self.directory(start)?;
         let in_name = |byte: &u8| is(*byte, WORD) || matches!(byte, b'.' | b'-');
         let rest = self.bytes.get(start..).unwrap_or_default();
@@ -561,7 +559,7 @@ mod tests {
     use super::*;
     use alloc::format;
 
-    /// Every number that is called plain is one of which nothing is masked.
+    /// Checks that every number called plain is one of which nothing is masked; how many there are.
     fn agrees(text: &str) -> u32 {
         let bytes = text.as_bytes();
         let mut plain = 0;
@@ -662,7 +660,7 @@ mod tests {
                 }
             }
         }
-        // Most are told so at once.
+        // Most are recognised at once.
         assert!(plain > 2_000, "{plain}");
     }
 

@@ -1,4 +1,4 @@
-//! Outputs that were left unread, as text until one comes that may be equal to them.
+//! Outputs that were left unread, kept as text until one comes that may be equal.
 
 use super::digest::{Key, mark};
 use super::ends::CLIP_ABOVE;
@@ -7,21 +7,21 @@ use crate::codec::{Codec, Reader};
 use alloc::{string::String, vec::Vec};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// An output that was left unread, with what it passed for. In memory alone it is the text itself; a snapshot holds
-/// what would have been read of it.
+/// An output that was left unread, with the key it was given. The text itself exists only in memory; a snapshot holds
+/// what reading it yields.
 #[derive(Clone, Debug)]
 pub(crate) struct Unread {
     sketch: u32,
-    /// What rules got for what it is equal to, however much of it changes by itself: [`OutcomeFacts::exact`].
+    /// The key that rules were given for it, which equal outputs get as well: [`OutcomeFacts::exact`].
     given: Key,
-    /// Bytes of the text, until it is read because one like it has come.
+    /// Bytes of the text; 0 once it has been read.
     length: u16,
     text: Text,
 }
 
 #[derive(Debug)]
 enum Text {
-    /// With what was read of it for an earlier snapshot, as [`Masked::both`]; 0 for nothing.
+    /// The text, and what was read of it for an earlier snapshot, as [`Masked::both`]; 0 for nothing yet.
     Kept(Kept, AtomicU64),
     Read(Masked),
 }
@@ -35,7 +35,7 @@ impl Clone for Text {
     }
 }
 
-/// Halves of what an output is equal by: they are compared with those of outputs of one sketch.
+/// Halves of the keys by which an output is equal to others; compared only among outputs with the same sketch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Masked {
     light: u32,
@@ -76,7 +76,7 @@ impl Text {
 }
 
 impl Unread {
-    /// Nothing where the text is too long to be kept; `room` is that of a text that is no longer needed.
+    /// `None` if the text is too long to be kept; `room` is a string whose allocation may be reused.
     pub(crate) fn of(text: &str, glance: &Glance, salt: u64, room: String) -> Option<Self> {
         let kept = Kept::of(text, glance, salt, room)?;
         let length = u16::try_from(kept.length()).ok()?;
@@ -87,12 +87,12 @@ impl Unread {
         self.sketch
     }
 
-    /// Whether a restored one stands for no more than may be kept.
+    /// Whether a restored one is within its bounds.
     pub(crate) fn fits(&self) -> bool {
         usize::from(self.length) <= CLIP_ABOVE
     }
 
-    /// The room that the text took.
+    /// The string whose allocation may be reused.
     pub(crate) fn into_room(self) -> String {
         match self.text {
             Text::Kept(kept, _) => kept.into_room(),
@@ -100,13 +100,13 @@ impl Unread {
         }
     }
 
-    /// Reads the text, of which nothing is kept then.
+    /// Reads the text and drops it.
     pub(crate) fn read(&mut self) {
         (self.text, self.length) = (Text::Read(self.text.read()), 0);
     }
 
-    /// Whether an output that was read is equal to it but for what changes by itself or for digits: it passes for it
-    /// then.
+    /// Whether an output that was read equals this one except for what changes by itself or for digits. If so, it is
+    /// given this one's key.
     pub(crate) fn lends(&self, facts: &mut OutcomeFacts) -> bool {
         let (own, came) = (self.text.read(), Masked::of(facts.light, facts.shape));
         if own.light == came.light {
@@ -121,7 +121,7 @@ impl Unread {
     }
 }
 
-/// What it takes: the text, and what is read of it.
+/// Accounts for the text and what is read of it; encoded, it is always what is read.
 impl Codec for Unread {
     /// The same on every platform.
     const SIZE: usize = {

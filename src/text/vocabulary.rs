@@ -1,19 +1,19 @@
-//! The words that were said lately, in less than half a kilobyte.
+//! The words said recently, in less than half a kilobyte.
 
 use crate::codec::codec;
 use alloc::{vec, vec::Vec};
 
-/// Places for words, two of which a word may take.
+/// Slots for words, in pairs.
 const PLACES: usize = 384;
 
-/// Words that were said. Where two want one place the older one is forgotten and seems new when it comes again: what is
-/// asked of it errs towards silence.
+/// Words that were said. When a pair of slots is full the older word is forgotten and seems new if it comes again: the
+/// rules using it err towards silence.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Vocabulary(Vec<u8>);
 codec!(struct Vocabulary(_));
 
 impl Vocabulary {
-    /// Remembers a word by its hash; true where it was not known.
+    /// Remembers a word by its hash; true if it was not known.
     pub(crate) fn learn(&mut self, word: u32) -> bool {
         if self.0.is_empty() {
             self.0 = vec![0; PLACES];
@@ -30,7 +30,7 @@ impl Vocabulary {
         true
     }
 
-    /// Remembers words; true where any was not known.
+    /// Remembers words; true if any of them was not known.
     pub(crate) fn learn_all(&mut self, words: impl Iterator<Item = u32>) -> bool {
         words.fold(false, |new, word| self.learn(word) | new)
     }

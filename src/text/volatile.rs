@@ -1,10 +1,10 @@
-//! What a user says changes by itself: patterns whose matches do not make two outputs differ.
+//! What the user declares to change by itself: patterns whose matches do not make two outputs differ.
 
 use super::pattern::{self, Pattern, Steps};
 use crate::model::{Error, ErrorCode};
 use alloc::{borrow::Cow, format, string::String, vec::Vec};
 
-/// The user's patterns of what does not make two outputs differ.
+/// The user's patterns.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Volatile {
     patterns: Vec<Pattern>,
@@ -12,16 +12,15 @@ pub(crate) struct Volatile {
 
 impl Volatile {
     const MOST: usize = 32;
-    /// Characters of a pattern.
+    /// Maximum number of characters of a pattern.
     const LONGEST: usize = 1024;
-    /// Bytes from where a match begins within which it ends.
+    /// Bytes from its beginning within which a match is certain to be found whole.
     const REACH: usize = 192;
 
     /// Compiles `patterns.volatile`.
     ///
-    /// # Errors
-    /// `invalid-config` naming `patterns.volatile` where there are more than 32, or `patterns.volatile[i]` where one is
-    /// longer than 1,024 characters, malformed, too large once its repetitions are written out, or matches empty text.
+    /// # Errors `invalid-config` naming `patterns.volatile` for more than 32 patterns, or `patterns.volatile[i]` for
+    /// one that is longer than 1,024 characters, matches empty text, or is rejected by [`pattern::compile`].
     pub(crate) fn compile(patterns: &[String]) -> Result<Self, Error> {
         if patterns.len() > Self::MOST {
             let error = Error::new(ErrorCode::InvalidConfig, "more than 32 patterns").at("patterns.volatile");
@@ -47,9 +46,9 @@ impl Volatile {
         self.patterns.is_empty()
     }
 
-    /// `text` with the matches of every pattern replaced, the leftmost first; without patterns, `text` itself. A match
-    /// is looked for within [`Self::REACH`] bytes of where it begins, and the patterns may take so many [`Steps`]: what
-    /// is left when a pattern has spent its part stays as it is, and is noted in `cut_short`.
+    /// `text` with the matches of every pattern replaced, leftmost first; without patterns, `text` itself. A match is
+    /// searched for within [`Self::REACH`] bytes of where it begins, and the patterns share a limited number of
+    /// [`Steps`]: what is left when a pattern has used up its share stays as it is, which is counted in `cut_short`.
     pub(crate) fn apply<'a>(&self, text: &'a str, cut_short: &mut u32) -> Cow<'a, str> {
         let mut steps = Steps::of(text, self.patterns.iter());
         self.patterns.iter().fold(Cow::Borrowed(text), |text, pattern| {
@@ -60,13 +59,14 @@ impl Volatile {
         })
     }
 
-    /// `text` with the matches of one pattern replaced; nothing where there are none.
+    /// `text` with the matches of one pattern replaced; `None` if there are none.
     fn replaced(pattern: &Pattern, text: &str, left: &mut usize, cut_short: &mut u32) -> Option<String> {
         let (mut out, mut kept, mut at) = (None::<String>, 0, 0);
-        // No match that begins at `at` or behind it ends before this.
+        // No match that begins at or after `at` ends before this.
         let mut ahead = 0;
         while at < text.len() {
-            // Where the window ends a match may end as well, so it is twice as wide as a match may be long.
+            // A match may also be cut off by the end of the window, so the window is twice as wide as a match may be
+            // long.
             let end = text.floor_char_boundary(at.saturating_add(2 * Self::REACH));
             let next = text.floor_char_boundary(at.saturating_add(Self::REACH));
             if end < ahead {
@@ -82,20 +82,21 @@ impl Volatile {
             let seen = found.map_or(end, |found| pattern.looked_at(text, found.end()).min(end));
             *left -= pattern.cost(seen.saturating_sub(at)).min(most);
             match found {
-                // What ends where the window does may go on behind it.
+                // A match that ends where the window does may continue after it.
                 Some(found) if found.end() == end && end < text.len() && found.start() > at => at = found.start(),
                 Some(found) if found.start() < next || end == text.len() => {
                     let out = out.get_or_insert_default();
                     out.push_str(text.get(kept..found.start()).unwrap_or_default());
                     out.push_str("<volatile>");
                     kept = found.end();
-                    // No pattern matches empty text alone, but some do beside others.
+                    // No pattern matches an empty text, but some have empty matches inside others.
                     at = if found.is_empty() { text.ceil_char_boundary(kept + 1) } else { kept };
                 }
                 Some(found) => at = found.start(),
                 None if end == text.len() => break,
                 None => {
-                    // Matches far from each other: to look ahead once is half of looking at everything in two windows.
+                    // For matches far apart, one scan ahead costs half as much as covering everything in overlapping
+                    // windows.
                     at = next;
                     let far = text.floor_char_boundary(at.saturating_add(pattern.reach(*left)));
                     let first = text.get(..far).and_then(|near| pattern.regex.shortest_match_at(near, at));
@@ -129,7 +130,7 @@ mod tests {
             let mut cut_short = 0;
             (volatile.apply(text, &mut cut_short).into_owned(), cut_short)
         };
-        // As one would expect, in texts of any length, beside each other, at either end, over more than one byte a sign.
+        // As expected in texts of any length: adjacent, at either end, and with characters of several bytes.
         for text in ["", "17", "a 17 b 17", "17 é 4711 ü", &"ten 10 ".repeat(1_000), &"é9".repeat(9_000)] {
             let (masked, cut_short) = applied(&pattern(r"\d+"), text);
             if cut_short == 0 {
@@ -141,7 +142,7 @@ mod tests {
             let text = text.repeat(300);
             assert_eq!(applied(&pattern(expression), &text), (expected(expression, &text), 0), "{expression}");
         }
-        // Each sign begins a match that would look through all the rest.
+        // Every character begins a match attempt that would scan the whole rest.
         let (masked, cut_short) = applied(&pattern("(?s)x.*y|x"), &"x".repeat(8192));
         assert_eq!(cut_short, 1);
         assert!(masked.starts_with("<volatile><volatile>") && masked.ends_with("xxx"));
@@ -158,18 +159,18 @@ mod tests {
             volatile.apply(text, &mut cut_short);
             cut_short
         };
-        // Made for it: what a byte costs is what decides, and not how the pattern is written.
+        // Made to be expensive: what a byte costs decides, not how the pattern is written.
         let text = "x".repeat(8192);
         for pattern in
             ["(x{1,50}){1,20}y", "((x?){30}){30}y", "x{1,4000}y", "(?:[xy]|[xz]|x){1,400}y", r"(?m)(?:^|x){1,900}y"]
         {
             assert_eq!(cut_short(&compile(&[pattern]), &text), 1, "{pattern}");
             assert_eq!(cut_short(&compile(&[pattern]), &"x".repeat(60)), 0, "{pattern}: a short text is searched");
-            // Whoever comes after it has its part all the same.
+            // A pattern after it still gets its share.
             let volatile = compile(&[pattern, r"x+"]);
             assert!(!volatile.apply(&"x".repeat(2000), &mut 0).contains('x'), "{pattern}");
         }
-        // Ordinary ones, all that there may be, in a log of 8 KB in which some of them are in every line.
+        // The maximum number of ordinary patterns, on a log of 8 KB in which some match on every line.
         let ordinary = [
             r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d",
             r"build-[0-9]+",

@@ -1,9 +1,10 @@
 //! Output that is JSON -> canonical JSON without its volatile fields.
 //!
-//! In structured output a field's name tells what it is: times, durations, request and process ids change with every
-//! answer and mean nothing. Other values are kept whole — an id that is content (`id`, `orderId: 17`, a commit) tells
-//! one page of a listing from the next —, except that texts lose what light masking takes from any text, and times go
-//! whatever they are called. An answer that is nothing but volatile (when was this lease renewed?) is kept as it is.
+//! In structured output a field's name says what it is: times, durations, request and process ids change with every
+//! answer and carry no meaning. Other values are kept whole, because an id that is content (`id`, `orderId: 17`, a
+//! commit) distinguishes one page of a listing from the next. But texts lose what light masking removes from any text,
+//! and times are removed whatever they are called. An answer that is entirely volatile (when was this lease renewed?)
+//! is kept as it is.
 
 mod skim;
 
@@ -18,13 +19,13 @@ use super::tape::{Node, Read, SHORTEST_EPOCH, Tag, Tape};
 use super::words::{listed, listed_name, same_end};
 use alloc::{string::String, vec::Vec};
 
-/// Longer output is compared as text.
+/// Bytes above which output is compared as text.
 const LONGEST: usize = 64 * 1024;
 
-/// Values of a list that may tell a state.
+/// Values of a list that are read for a state.
 const VALUES: usize = 4;
 
-/// Names of flags that say of what is over that it is.
+/// Names of flags that are false until something is over.
 const ENDS: [&str; 7] = ["done", "finished", "iscomplete", "isdone", "isfinished", "isready", "ready"];
 
 /// Whether a field of this name holds the state of what was asked about.
@@ -32,7 +33,7 @@ fn names_state(name: &str) -> bool {
     STATE_ENDS.iter().any(|end| same_end(name, end)) || listed_name(&STATES, name)
 }
 
-/// Whether a text says that there is nothing of what its field is for.
+/// Whether a text says that its field has no value.
 fn is_nothing(text: &str) -> bool {
     text.is_empty() || listed(&["n/a", "no", "none", "null"], text)
 }
@@ -57,11 +58,10 @@ const LISTS: [&str; 16] = [
     "values",
 ];
 
-/// Names of texts that are read out of something: an answer in which such a one is empty, and nothing else stands,
-/// found none.
+/// Names of texts extracted from something: an answer in which one of them is empty, with nothing else, found none.
 const TEXTS: [&str; 6] = ["answer", "caption", "content", "text", "transcript", "transcription"];
 
-/// Names under which a page tells where the next one is: an empty page on the way is no negative answer.
+/// Names under which a page says where the next one is: an empty page in between is not a negative answer.
 const NEXT: [&str; 9] = [
     "continuationtoken",
     "cursor",
@@ -74,7 +74,7 @@ const NEXT: [&str; 9] = [
     "nexttoken",
 ];
 
-/// Names of numbers whose being 0 is one.
+/// Names of numbers for which 0 is a negative answer.
 const COUNTS: [&str; 12] = [
     "count",
     "found",
@@ -90,7 +90,7 @@ const COUNTS: [&str; 12] = [
     "totalresults",
 ];
 
-/// Names of objects that wrap what was found: of all others an empty one is a part of what was.
+/// Names of objects that wrap the results; an empty object of any other name is part of a result.
 const WRAPS: [&str; 12] = [
     "body",
     "data",
@@ -106,33 +106,33 @@ const WRAPS: [&str; 12] = [
     "search",
 ];
 
-/// Names under which an answer says how far it is, or what was wrong.
+/// Names under which an answer reports its state or progress.
 const STATES: [&str; 3] = ["approval", "health", "progress"];
-/// Names under which it says what keeps it from going on.
+/// Names under which it says what keeps it from making progress.
 const KEEPS: [&str; 8] =
     ["blockedby", "blockedreason", "blocker", "errorreason", "failurereason", "holdreason", "lasterror", "lastfailure"];
-/// The ends of such names: `jobStatus`, `provisioning_state`.
+/// The ends of names of states (`jobStatus`, `provisioning_state`), and names of messages.
 const STATE_ENDS: [&str; 3] = ["phase", "state", "status"];
 const MESSAGES: [&str; 7] = ["detail", "error", "info", "message", "msg", "reason", "result"];
 
-/// Whether an output looks like JSON that is compared as such.
+/// Whether an output looks like JSON and is short enough to be compared as such.
 pub(super) fn is_json(text: &str) -> bool {
     let text = trimmed(text);
     let looks = text.starts_with('{') && text.ends_with('}') || text.starts_with('[') && text.ends_with(']');
     looks && text.len() <= LONGEST
 }
 
-/// How many objects an answer may be wrapped in.
+/// Maximum number of objects that an answer may be wrapped in.
 const WRAPPINGS: usize = 2;
 
-/// A JSON answer without what is volatile in it.
+/// A JSON answer without its volatile parts.
 pub(super) struct Answer<'a> {
     read: Read<'a>,
     /// What it says.
     pub(super) says: Says,
 }
 
-/// Buffers for the next answer, and the shapes of objects that were seen already.
+/// Buffers that are reused, and the shapes of objects seen before.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Buffers {
     tape: Tape,
@@ -141,13 +141,13 @@ pub(super) struct Buffers {
 }
 
 impl<'a> Answer<'a> {
-    /// Reads `text` where it is an object or a list; `None` where it is to be compared as text, which it also is where
-    /// nothing but volatile parts is in it.
+    /// Reads `text` if it is an object or a list; `None` if it is to be compared as text, including when all of it is
+    /// volatile.
     pub(super) fn read(text: &'a str, buffers: &'a mut Buffers) -> Option<Self> {
         if is_json(text) { Self::of(text.trim(), buffers) } else { None }
     }
 
-    /// The same for any value, however long.
+    /// The same for any value of any length.
     pub(super) fn of(text: &'a str, buffers: &'a mut Buffers) -> Option<Self> {
         let Buffers { tape, shapes, text: buffer } = buffers;
         let mut read = tape.read(text, shapes)?;
@@ -157,7 +157,7 @@ impl<'a> Answer<'a> {
         (mask(&mut read, buffer) > 0).then_some(Self { read, says: says.settled() })
     }
 
-    /// Whether nothing is in it but what says so: empty lists and texts, noughts, `null`, `false`.
+    /// Whether its values all say that there is nothing: empty lists and texts, zeros, `null`, `false`.
     pub(super) fn is_hollow(&self) -> bool {
         is_hollow(&self.read)
     }
@@ -167,7 +167,7 @@ impl<'a> Answer<'a> {
         self.read.write(0, false, out, numbers);
     }
 
-    /// Appends the same as text: quotes are for what the answer quotes, not for JSON's own strings.
+    /// Appends it as text without JSON's own quotes: the remaining ones are what the answer itself quotes.
     pub(super) fn write_text(&mut self, out: &mut String) {
         self.read.write(0, true, out, &mut Vec::new());
     }
@@ -188,7 +188,7 @@ fn is_hollow(read: &Read<'_>) -> bool {
     })
 }
 
-/// Whether an object was to hold a text, and holds nothing.
+/// Whether an object has a field for a text, and all of its fields are empty.
 fn lacks_text(read: &Read<'_>) -> bool {
     if read.node(0).tag != Tag::Object || !is_hollow(read) {
         return false;
@@ -200,7 +200,7 @@ fn lacks_text(read: &Read<'_>) -> bool {
     })
 }
 
-/// Masks what is volatile in the values that mean something, as far as their names tell; how many of them still do.
+/// Masks what is volatile in the values that carry content by their names; returns how many of them still do.
 fn mask(read: &mut Read<'_>, buffer: &mut String) -> usize {
     let (mut left, mut index) = (read.meant(), 0);
     while let Some(at) = read.doubtful(index) {
@@ -231,16 +231,16 @@ fn mask_text(read: &mut Read<'_>, at: u32, buffer: &mut String) -> bool {
     is_time
 }
 
-/// Seconds, milli-, micro- or nanoseconds since 1970, of the years 2014 to 2039.
+/// Seconds, milli-, micro- or nanoseconds since 1970, for the years 2014 to 2039.
 fn is_epoch(read: &Read<'_>, node: Node) -> bool {
     const SECONDS: core::ops::Range<u64> = 1_400_000_000..2_200_000_000;
     let text = read.text(node);
-    // Short and without an exponent it is too small.
+    // Too small if it is short and has no exponent.
     if text.len() < SHORTEST_EPOCH && (Read::is_plain(node) || !text.bytes().any(|byte| matches!(byte, b'e' | b'E'))) {
         return false;
     }
     let Some(number) = read.number(node) else { return false };
-    // The cast saturates and cuts off the fraction.
+    // The cast saturates and drops the fraction.
     let whole = number.as_u64().or_else(|| number.as_f64().map(|double| double as u64)).unwrap_or(0);
     [1, 1_000, 1_000_000, 1_000_000_000].iter().any(|unit| SECONDS.contains(&(whole / unit)))
 }
@@ -249,7 +249,7 @@ fn is_epoch(read: &Read<'_>, node: Node) -> bool {
 fn judge(read: &Read<'_>, at: u32, says: &mut Says, buffer: &mut String, depth: usize) {
     says.negative |= depth == 0 && read.is_empty(at);
     if depth == 0 && read.node(at).tag == Tag::List {
-        // Values of a query: `["creating", null]`.
+        // The values of a query: `["creating", null]`.
         let mut values = read.children(at);
         for _ in 0..VALUES {
             let Some(value) = values.next(read).map(|at| read.node(at)) else { break };
@@ -333,7 +333,7 @@ mod tests {
                 r#"{"ok":true,"total_latency":1,"elapsed":2,"requestId":"a","rate_limit_remaining":3,"cwd":"/x","etag":"e"}"#,
                 r#"{"ok":true}"#,
             ),
-            // An id of the answer itself goes where it is drawn.
+            // An id of the answer itself is removed if it looks random.
             (r#"{"ok":true,"rid":"88e56fc1","op":"3edd62","run":"60a5b73e","rev":7}"#, r#"{"ok":true}"#),
             (r#"{"op":"add","run":"r-17","ref":"main"}"#, r#"{"op":"add","ref":"main","run":"r-17"}"#),
             (r#"[{"a":1,"in":{"pid":4,"execution_count":7,"b":2}}]"#, r#"[{"a":1,"in":{"b":2}}]"#),
@@ -408,10 +408,10 @@ mod tests {
         }
     }
 
-    /// The same by the library's tree, value by value.
+    /// Reference implementation by the library's tree, value by value.
     fn slowly(text: &str) -> Option<String> {
         let mut tree = serde_json::from_str(text).ok()?;
-        // Of several fields of one name each counts, and the tree has but the last.
+        // Of several fields with one name each counts, but the tree has only the last.
         let left = pruned(&mut tree);
         let mut out = String::new();
         super::super::canonical::canonical_json(&tree, &mut out);
@@ -461,7 +461,8 @@ mod tests {
         }
     }
 
-    /// A text in JSON of numbers drawn from `seed`: names that repeat and names that do not, blanks between some of them.
+    /// A JSON text generated from `seed`: names that repeat and names that do not, some of them separated by white
+    /// space.
     fn drawn(seed: &mut u64, depth: usize, out: &mut String) {
         use alloc::format;
         const NAMES: [&str; 20] = [
@@ -520,7 +521,7 @@ mod tests {
                 out.push(']');
             }
             _ => {
-                // From one name on, so that objects are alike.
+                // Consecutive names, so that objects are alike.
                 let (count, from, blank) = (below(7), below(20), below(8) == 0);
                 let many = below(40) == 0;
                 out.push('{');
@@ -528,7 +529,7 @@ mod tests {
                     out.push_str(if item > 0 { "," } else { "" });
                     out.push_str(if blank { "\n  " } else { "" });
                     let name = NAMES[((from + item) % 20) as usize];
-                    // A name but once, as the tree has it.
+                    // No name twice, as in the tree.
                     if item < 20 {
                         out.push_str(&format!("\"{name}\""))
                     } else {
@@ -552,7 +553,7 @@ mod tests {
                 drawn(&mut seed, 4, &mut text);
             }
             text.push(']');
-            // The names of earlier documents are known: that makes no difference.
+            // Knowing the names of earlier documents makes no difference.
             let own = Answer::of(&text, &mut buffers).map(|mut answer| {
                 let (mut out, mut numbers) = (String::new(), Vec::new());
                 answer.write(&mut out, &mut numbers);

@@ -1,5 +1,5 @@
-//! How long a call waits, by what it says itself; how long an answer asks to wait; and what tells of something that
-//! changes by itself, so that it is waited for.
+//! How long a call waits according to itself, how long an answer asks to wait, and which calls look at something that
+//! changes by itself and so is waited for.
 
 use super::canonical::named_arguments;
 use super::ends::head;
@@ -11,25 +11,25 @@ use crate::model::ToolCall;
 use alloc::string::String;
 use serde_json::Value;
 
-/// Words of arguments that say how long a call waits.
+/// Words in arguments that say how long a call waits.
 const WAITS: [&str; 7] = ["backoff", "cooldown", "delay", "pause", "retry", "sleep", "wait"];
-/// Words of an argument that is in milliseconds.
+/// Words in the names of arguments in milliseconds.
 const MILLISECONDS: [&str; 3] = ["millis", "milliseconds", "ms"];
 
-/// The same in minutes.
+/// The same for minutes.
 const MINUTES: [&str; 4] = ["min", "mins", "minute", "minutes"];
 
-/// How long a call waits before it acts, in milliseconds, where an argument says so.
+/// How long a call waits before it acts, in milliseconds, if an argument says so.
 pub(crate) fn backoff(call: &ToolCall) -> Option<i64> {
     let map = named_arguments(call)?;
     let waits = |(name, value): &(&String, &Value)| value.is_u64() && any_listed(&WAITS, name);
     map.iter().filter(waits).find_map(|(name, value)| milliseconds(name, value))
 }
 
-/// Words of answers behind which stands how long to wait, and words until then at most.
+/// Words in answers that introduce how long to wait, and the words within which that must follow.
 const LATER: [&str; 4] = ["again", "retry", "retryafter", "wait"];
 const UNTIL: usize = 4;
-/// Bytes of an answer in which it is looked for.
+/// Bytes of an answer that are searched for it.
 const ANSWER: usize = 600;
 /// The longest wait that an answer may ask for, in milliseconds.
 const LONGEST_WAIT: i64 = 3_600_000;
@@ -64,7 +64,7 @@ pub(crate) fn asked_wait(answer: &str) -> Option<i64> {
     None
 }
 
-/// Milliseconds of a unit of time.
+/// The length of a unit of time in milliseconds.
 fn length(unit: &str) -> Option<i64> {
     let is = |short: &str, words: &[&str]| same(short, unit) || listed(words, unit);
     match () {
@@ -75,7 +75,7 @@ fn length(unit: &str) -> Option<i64> {
     }
 }
 
-/// The length of time that an argument tells, in milliseconds.
+/// The length of time given by an argument, in milliseconds; seconds unless its name says otherwise.
 fn milliseconds(name: &str, value: &Value) -> Option<i64> {
     let number = i64::try_from(value.as_u64()?).ok()?;
     Some(number.saturating_mul(match () {
@@ -85,19 +85,19 @@ fn milliseconds(name: &str, value: &Value) -> Option<i64> {
     }))
 }
 
-/// Milliseconds from which a call that waits by its own words is there to be made again.
+/// Milliseconds from which a call that waits according to itself is meant to be repeated.
 const LONG_WAIT: i64 = 4_000;
-/// The same where an argument says so, which pages are loaded with as well.
+/// The same where an argument says so; pages are loaded with shorter waits as well.
 const LONG_WAIT_OF_A_LOOK: i64 = 10_000;
-/// The same of a call after which an error that waiting may end is met on purpose.
+/// Milliseconds from which a call that waits is meant to outlast a transient error.
 const SHORT_WAIT: i64 = 1_000;
-/// Words of tools that wait.
+/// Words in the names of tools that wait.
 pub(super) const SLEEPERS: [&str; 4] = ["delay", "pause", "sleep", "wait"];
 
-/// Words that stand beside them where the tool does nothing else.
+/// Words that may accompany them in the name of a tool that does nothing else.
 const SPANS: [&str; 7] = ["for", "minutes", "ms", "seconds", "some", "time", "until"];
 
-/// Whether an argument of this name is how long a call waits before it answers: `wait_s`, `waitSeconds`.
+/// Whether an argument of this name says how long a call waits before it answers: `wait_s`, `waitSeconds`.
 fn says_wait(name: &str) -> bool {
     same_start(name, "wait") && name_words(name).last().is_some_and(|last| length(last).is_some())
 }
@@ -109,9 +109,9 @@ fn only_waits(tool: &str) -> bool {
     own.ends_with("sleep") || name_words(own).all(waits)
 }
 
-/// Words of tools that look for what arrives, where they read.
+/// Words of reading tools that look for something to arrive.
 pub(super) const ARRIVES: [&str; 4] = ["email", "mail", "mails", "sms"];
-/// Words of tools that tell the state of something that changes by itself.
+/// Words of tools that report the state of something that changes by itself.
 pub(super) const WATCHERS: [&str; 21] = [
     "alive",
     "gmail",
@@ -135,7 +135,7 @@ pub(super) const WATCHERS: [&str; 21] = [
     "wait",
     "watch",
 ];
-/// Programs that do, and what each is to do where it does other things as well.
+/// Programs that do so, with the subcommands that do if others do not.
 const STATE_PROGRAMS: [(&str, &str); 16] = [
     ("dig", ""),
     ("docker", "inspect ps"),
@@ -155,38 +155,38 @@ const STATE_PROGRAMS: [(&str, &str); 16] = [
     ("zpool", "status"),
 ];
 
-/// Whether a program, by the first of its arguments, tells the state of something that changes by itself.
+/// Whether a program with this first argument reports the state of something that changes by itself.
 pub(super) fn shows_state(program: &str, first: Option<&str>) -> bool {
     let does = STATE_PROGRAMS.iter().find(|(name, _)| *name == program).map(|(_, does)| *does);
     does.is_some_and(|does| does.is_empty() || first.is_some_and(|first| does.split(' ').any(|one| one == first)))
 }
 
-/// Where services tell how they are.
+/// Paths at which services report their health.
 const HEALTH: [&str; 5] = ["/health", "/livez", "/ping", "/ready", "/status"];
 
-/// Whether a command line asks a service how it is: `curl -s localhost:8080/health`.
+/// Whether a command line asks a service for its health: `curl -s localhost:8080/health`.
 pub(super) fn asks_health(line: &str) -> bool {
     ["curl", "wget", "http "].iter().any(|program| line.contains(program))
         && HEALTH.iter().any(|path| line.contains(path))
 }
 
-/// Bytes of a line that does nothing but wait, at most.
+/// Maximum number of bytes of a line that does nothing but wait.
 const LINE_OF_WAIT: usize = 24;
 
-/// How a call waits before it does what it is there for, as it says itself.
+/// How long a call waits before it does what it is for, according to itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Waits {
     No,
-    /// Long enough for what waiting ends.
+    /// Long enough to outlast a transient failure.
     Short,
-    /// So long that it is there to be made again.
+    /// So long that it is meant to be repeated.
     Long,
-    /// So, and it does nothing else.
+    /// It waits and does nothing else.
     Only,
 }
 
 /// Whether a call says that it waits, and for how many milliseconds: a tool that sleeps, a command line with a `sleep`
-/// of its own, or a look that is to wait for long (`wait_s: 60`).
+/// in it, or a look with a long wait (`wait_s: 60`).
 pub(crate) fn waits(call: &ToolCall, named: &Named) -> (Waits, i64) {
     if action_line(call).is_some_and(idles) {
         return (Waits::Only, SHORT_WAIT);
@@ -199,14 +199,14 @@ pub(crate) fn waits(call: &ToolCall, named: &Named) -> (Waits, i64) {
     } else if named.sleeps {
         let arguments = named_arguments(call);
         let lengths = arguments.into_iter().flatten().filter_map(|(name, value)| milliseconds(name, value));
-        // Who waits may be shown what is there by then.
+        // With other arguments, the tool may wait and then show something.
         let plain = arguments.is_none_or(|arguments| arguments.values().all(Value::is_number));
         (lengths.max().unwrap_or(0), plain && only_waits(&call.tool))
     } else {
         let Some(map) = named_arguments(call) else { return (Waits::No, 0) };
         let waits = |(name, value): &(&String, &Value)| value.is_u64() && says_wait(name);
         let length = map.iter().filter(waits).filter_map(|(name, value)| milliseconds(name, value)).max();
-        // A page is waited for as well, and less.
+        // Waiting for a page to load is normal, and shorter.
         let awaits = !named.interface && named.says() != Some(true);
         (length.filter(|length| awaits && *length >= LONG_WAIT_OF_A_LOOK).unwrap_or(0), false)
     };
@@ -218,15 +218,14 @@ pub(crate) fn waits(call: &ToolCall, named: &Named) -> (Waits, i64) {
     }
 }
 
-/// What a call is told to do in one line, where its arguments say nothing else.
+/// What a call is told to do in one line, if that is its only argument.
 fn action_line(call: &ToolCall) -> Option<&str> {
     let arguments = named_arguments(call)?;
     let (name, value) = arguments.iter().next().filter(|_| arguments.len() == 1)?;
     value.as_str().filter(|_| matches!(name.as_str(), "action" | "command" | "input"))
 }
 
-/// Whether a line lets the time of a game or of a simulation pass, and nothing else: `wait`, `wait1`,
-/// `wait for 3 turns`, `z`.
+/// Whether a line only lets time pass in a game or a simulation: `wait`, `wait1`, `wait for 3 turns`, `z`.
 fn idles(line: &str) -> bool {
     let line = line.trim();
     let mut words = line.split(' ');

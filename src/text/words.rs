@@ -1,10 +1,11 @@
-//! Words: of names, for the lists that know verbs and fields.
+//! Words of identifiers and texts: splitting, hashing and looking them up in lists.
 
 use super::mask::ONES;
 use super::scan::{BLOCK, block, parts};
 
-/// The words of an identifier, as written: `camelCase`, `PascalCase`, `HTTPServer`, `snake_case`, `kebab-case`, dotted
-/// and slashed names all come apart; digits stay with the word before them. Only ASCII letters have humps.
+/// The words of an identifier, as written. It is split at humps (`camelCase`, `PascalCase`, `HTTPServer`) and
+/// separators (`snake_case`, `kebab-case`, dots, slashes); digits stay with the word before them. Only ASCII letters
+/// have humps.
 pub(crate) fn name_words(name: &str) -> impl Iterator<Item = &str> {
     let in_word = |byte: u8| byte.is_ascii_alphanumeric() || !byte.is_ascii();
     let mut rest = name;
@@ -26,7 +27,7 @@ pub(crate) fn name_words(name: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether one of the words of an identifier is in `list`, which is sorted and lower-case.
+/// Whether one of the words of an identifier is in `list`, which must be sorted and lower-case.
 #[inline(never)]
 pub(crate) fn any_listed(list: &[&str], name: &str) -> bool {
     name_words(name).any(|word| listed(list, word))
@@ -35,11 +36,11 @@ pub(crate) fn any_listed(list: &[&str], name: &str) -> bool {
 /// The characters of a text in lower case.
 pub(super) struct Lowered<'a> {
     chars: core::str::Chars<'a>,
-    /// The rest of one that becomes several.
+    /// The rest of a character that becomes several.
     rest: Option<core::char::ToLowercase>,
 }
 
-/// As `to_lowercase` of every character gives it, and quickly where that is ASCII, as most are.
+/// As `char::to_lowercase` for every character, with a fast path for ASCII.
 pub(super) fn lowered(text: &str) -> Lowered<'_> {
     Lowered { chars: text.chars(), rest: None }
 }
@@ -63,12 +64,12 @@ impl Iterator for Lowered<'_> {
     }
 }
 
-/// Whether there is a digit, or another number, in a word.
+/// Whether a word contains a digit or another numeric character.
 pub(super) fn has_figure(word: &str) -> bool {
     if word.is_ascii() { word.bytes().any(|byte| byte.is_ascii_digit()) } else { word.contains(char::is_numeric) }
 }
 
-/// A hash of characters that is the same everywhere, as it is summed up: FNV-1a.
+/// An incremental hash of characters, the same on every platform: FNV-1a.
 #[derive(Clone, Copy)]
 pub(super) struct Sum(pub(super) u32);
 
@@ -80,7 +81,7 @@ impl Sum {
         Self((self.0 ^ char).wrapping_mul(0x0100_0193))
     }
 
-    /// Mixed, for the low bits of a short word's sum are poor.
+    /// The finished hash; mixed, because the low bits of a short word's sum are poor.
     #[inline(always)]
     const fn hash(self) -> u32 {
         let sum = (self.0 ^ self.0 >> 15).wrapping_mul(0x2c1b_3c6d);
@@ -93,7 +94,7 @@ pub(super) fn hashed(chars: impl Iterator<Item = char>) -> u32 {
     chars.fold(Sum::EMPTY, |sum, char| sum.and(char.into())).hash()
 }
 
-/// The same of a word in lower case, of so many characters at most.
+/// The hash of the first `most` characters of a word in lower case.
 pub(super) fn hashed_word(word: &str, most: usize) -> u32 {
     if word.is_ascii() {
         word.bytes().take(most).fold(Sum::EMPTY, |sum, byte| sum.and(byte.to_ascii_lowercase().into())).hash()
@@ -102,7 +103,7 @@ pub(super) fn hashed_word(word: &str, most: usize) -> u32 {
     }
 }
 
-/// The hashes of words in lower-case ASCII.
+/// The hashes of words, which must be lower-case ASCII.
 #[expect(clippy::indexing_slicing, reason = "evaluated at compile time: an index out of range would not build")]
 pub(super) const fn hashes_of<const COUNT: usize>(words: [&str; COUNT]) -> [u32; COUNT] {
     let mut hashes = [0; COUNT];
@@ -120,9 +121,9 @@ pub(super) const fn hashes_of<const COUNT: usize>(words: [&str; COUNT]) -> [u32;
     hashes
 }
 
-/// A part of a character beyond ASCII, in [`LOWER`].
+/// A byte of a non-ASCII character, in [`LOWER`].
 const WIDE: u8 = 0xff;
-/// Every letter and digit of ASCII in lower case, 0 for what is neither, and [`WIDE`].
+/// ASCII letters and digits in lower case, [`WIDE`] for non-ASCII bytes, 0 for everything else.
 #[expect(clippy::indexing_slicing, reason = "evaluated at compile time: an index out of range would not build")]
 const LOWER: [u8; 256] = {
     let mut lower = [0; 256];
@@ -143,17 +144,17 @@ fn lower(byte: u8) -> u8 {
     LOWER.get(usize::from(byte)).copied().unwrap_or_default()
 }
 
-/// A word by its hash, whatever its case, whether it has a figure in it, and its bytes.
+/// A word: its hash in lower case, whether it contains a digit, and its length in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Word {
     pub(super) hash: u32,
     pub(super) figure: bool,
     pub(super) length: usize,
-    /// Nothing but a point stands between it and the word before.
+    /// Only a point separates it from the word before.
     pub(super) dotted: bool,
 }
 
-/// The words of a text as they are left; a character of a script without blanks is a word.
+/// An iterator over the words of a text; in scripts without spaces every character is a word.
 pub(super) struct Words<'a>(&'a str);
 
 pub(super) const fn words(text: &str) -> Words<'_> {
@@ -163,7 +164,7 @@ pub(super) const fn words(text: &str) -> Words<'_> {
 impl Iterator for Words<'_> {
     type Item = Word;
 
-    /// Asked for in many places.
+    /// Not inlined, because it is called in many places.
     #[inline(never)]
     fn next(&mut self) -> Option<Word> {
         let bytes = self.0.as_bytes();
@@ -196,7 +197,7 @@ impl Iterator for Words<'_> {
     }
 }
 
-/// The first word of a text, whatever it is written in, and what stands behind it.
+/// The first word of a text in any script, and the text after it.
 fn first_word(text: &str) -> Option<(&str, &str)> {
     let text = text.trim_start_matches(|char: char| !char.is_alphanumeric());
     let first = text.chars().next()?;
@@ -204,18 +205,18 @@ fn first_word(text: &str) -> Option<(&str, &str)> {
     text.split_at_checked(if dense(first) { first.len_utf8() } else { text.find(ends).unwrap_or(text.len()) })
 }
 
-/// Whether a text begins with an address: of a page, or of a file on this machine.
+/// Whether a text begins with an HTTP or file URL.
 pub(super) fn begins_address(text: &str) -> bool {
     text.starts_with(['h', 'f']) && ["https://", "http://", "file://"].iter().any(|scheme| text.starts_with(scheme))
 }
 
-/// Characters of scripts that put no blanks between words.
+/// Characters of scripts without spaces between words.
 pub(super) const fn dense(char: char) -> bool {
     matches!(char, '\u{0e00}'..='\u{0eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{3040}'..='\u{30ff}'
         | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
-/// As `str::find`, and quickly over ASCII, which nearly all is.
+/// As `str::find`, with a fast path for ASCII.
 #[inline]
 pub(super) fn find(text: &str, wanted: impl Fn(char) -> bool) -> Option<usize> {
     let bytes = text.as_bytes();
@@ -230,27 +231,27 @@ pub(super) fn find(text: &str, wanted: impl Fn(char) -> bool) -> Option<usize> {
     None
 }
 
-/// Whether two words are the same, whatever their ASCII case: where size counts, once in the program.
+/// Whether two words are equal, ignoring ASCII case. Not inlined where code size counts.
 #[cfg_attr(target_family = "wasm", inline(never))]
 pub(crate) fn same(word: &str, other: &str) -> bool {
     word.eq_ignore_ascii_case(other)
 }
 
-/// Whether a text begins with another one, whatever their ASCII case.
+/// Whether a text begins with another one, ignoring ASCII case.
 pub(super) fn same_start(text: &str, start: &str) -> bool {
     text.get(..start.len()).is_some_and(|own| same(own, start))
 }
 
-/// Whether it ends with another one.
+/// Whether a text ends with another one, ignoring ASCII case.
 pub(super) fn same_end(text: &str, end: &str) -> bool {
     text.len().checked_sub(end.len()).and_then(|at| text.get(at..)).is_some_and(|own| same(own, end))
 }
 
-/// What stands between blanks.
+/// An iterator over the parts of a text between blanks.
 #[derive(Clone, Debug)]
 pub(crate) struct Spaced<'a>(core::str::SplitWhitespace<'a>);
 
-/// As `split_whitespace` gives it: where size counts, once in the program.
+/// As `str::split_whitespace`; not inlined where code size counts.
 pub(crate) fn spaced(text: &str) -> Spaced<'_> {
     Spaced(text.split_whitespace())
 }
@@ -271,33 +272,33 @@ impl DoubleEndedIterator for Spaced<'_> {
     }
 }
 
-/// Whether `word`, whatever its ASCII case, is in `list`, which is sorted and lower-case.
+/// Whether `word` is in `list`, ignoring ASCII case; the list must be sorted and lower-case.
 pub(crate) fn listed(list: &[&str], word: &str) -> bool {
     let first = word.as_bytes().first();
     first.is_some_and(|first| beginning_with(list, first.to_ascii_lowercase()).any(|entry| same(entry, word)))
 }
 
-/// The place of a word, whatever its ASCII case, among words with blanks between them: a table of texts would take twice
-/// as much.
+/// The index of a word, ignoring ASCII case, among words separated by single spaces: a table of strings would take
+/// twice the space.
 pub(super) fn place_in(words: &str, word: &str) -> Option<usize> {
     words.split(' ').position(|known| same(known, word))
 }
 
-/// Whether a word, whatever its ASCII case, is among words with blanks between them.
+/// Whether a word is among words separated by single spaces, ignoring ASCII case.
 pub(super) fn is_in(words: &str, word: &str) -> bool {
     place_in(words, word).is_some()
 }
 
-/// Bytes of the longest name that a list may hold.
+/// Bytes of the longest name in a list.
 const LONGEST: usize = 32;
 
-/// Whether `name` is in `list` once case, `_`, `-`, `.` and blanks are gone: `requestId`, `request_id` and `Request-ID`
-/// are one name. `list` is sorted, lower-case and without separators.
+/// Whether `name` is in `list` once case and everything except ASCII letters and digits are ignored: `requestId`,
+/// `request_id` and `Request-ID` are one name. The list must be sorted, lower-case and without separators.
 pub(crate) fn listed_name(list: &[&str], name: &str) -> bool {
     let mut folded = [0; LONGEST];
     let mut length = 0;
     for byte in name.bytes().filter(u8::is_ascii_alphanumeric) {
-        // What is longer is in no list.
+        // A longer one is in no list.
         let Some(place) = folded.get_mut(length) else { return false };
         *place = byte.to_ascii_lowercase();
         length += 1;
@@ -306,41 +307,41 @@ pub(crate) fn listed_name(list: &[&str], name: &str) -> bool {
     folded.first().is_some_and(|first| beginning_with(list, *first).any(|entry| entry.as_bytes() == folded))
 }
 
-/// The words of a sorted list that begin with a byte: nearly every word that is looked for is in no list, and most lists
-/// have a word or two a letter.
+/// The words in a sorted list that begin with this byte. Nearly all lookups fail, and most lists have only one or two
+/// words per letter.
 fn beginning_with<'a>(list: &'a [&str], first: u8) -> impl Iterator<Item = &'a str> {
     let from = list.partition_point(|entry| entry.as_bytes().first() < Some(&first));
     let rest = list.get(from..).unwrap_or_default().iter().copied();
     rest.take_while(move |entry| entry.as_bytes().first() == Some(&first))
 }
 
-/// A byte in all eight places.
+/// A word of eight copies of a byte.
 const fn all(byte: u8) -> u64 {
     ONES * byte as u64
 }
 
-/// The words of a text, from where to where: runs of letters, digits and one more ASCII character.
+/// An iterator over the byte ranges of the words of a text: runs of letters, digits and one more ASCII character.
 #[derive(Clone)]
 pub(super) struct Runs<'a, const JOINT: u8> {
     text: &'a str,
-    /// Where the block behind the one at hand begins.
+    /// Where the block after the current one begins.
     next: usize,
-    /// Where in the block at hand a word begins or ends, a bit each.
+    /// A bit for every byte of the current block at which a word begins or after which one has ended.
     edges: u64,
-    /// Its last byte is a word's.
+    /// The last byte of the current block belongs to a word.
     inside: bool,
 }
 
-/// Words that `JOINT` does not end.
+/// The words of a text, in which `JOINT` counts as a letter.
 pub(super) fn runs<const JOINT: u8>(text: &str) -> Runs<'_, JOINT> {
     Runs { text, next: 0, edges: 0, inside: false }
 }
 
-/// Words of letters and digits alone: a digit joins what is joined anyway.
+/// No extra character: digits belong to words anyway.
 pub(super) const NO_JOINT: u8 = b'0';
 
 impl<const JOINT: u8> Runs<'_, JOINT> {
-    /// Goes on to the next block in which a word begins or ends; false where there is none.
+    /// Advances to the next block in which a word begins or ends; false if there is none.
     #[inline(never)]
     fn advance(&mut self) -> bool {
         while self.edges == 0 {
@@ -349,7 +350,7 @@ impl<const JOINT: u8> Runs<'_, JOINT> {
             if wide != 0 {
                 words |= letters(self.text, self.next, self.inside);
             }
-            // Where a byte's bit is another one than that of the byte before.
+            // The bits that differ from the bit of the byte before.
             self.edges = words ^ (words << 1 | u64::from(self.inside));
             self.inside = words >> (BLOCK - 1) != 0;
             self.next += BLOCK;
@@ -357,7 +358,7 @@ impl<const JOINT: u8> Runs<'_, JOINT> {
         true
     }
 
-    /// The next edge of this block, which has one.
+    /// The next edge in the current block, which must have one.
     #[inline]
     fn edge(&mut self) -> usize {
         let at = self.edges.trailing_zeros() as usize;
@@ -375,19 +376,19 @@ impl<const JOINT: u8> Iterator for Runs<'_, JOINT> {
             return None;
         }
         let start = self.edge();
-        // The last word may end with the text, and no block behind it tells so.
+        // The last word may end with the text, without an edge.
         let ends = self.edges != 0 || self.advance();
         Some((start, if ends { self.edge() } else { self.text.len() }))
     }
 }
 
-/// The bytes of letters and digits beyond ASCII in the block that begins at `start`; `inside` is whether a word goes on
-/// there.
+/// A bit for every byte of a non-ASCII letter or digit in the block at `start`; `inside` says whether a word continues
+/// into it.
 #[cold]
 fn letters(text: &str, start: usize, inside: bool) -> u64 {
     let (mut at, mut found) = (start, 0);
     let mut set = |at: usize| found |= 1_u64.checked_shl(u32::try_from(at - start).unwrap_or(u32::MAX)).unwrap_or(0);
-    // A character that began in the block before is what it was there.
+    // A character that began in the previous block is what it was there.
     while !text.is_char_boundary(at) {
         if inside {
             set(at);
@@ -406,13 +407,13 @@ fn letters(text: &str, start: usize, inside: bool) -> u64 {
     found
 }
 
-/// Shows `take` where every word of a text begins and ends, in order, until it says that it has seen enough: what
-/// [`runs`] tells, cheaper where most of them are looked at. `take` is called in one place, so that it becomes a part
-/// of the loop.
+/// Calls `take` with the byte range of every word of a text in order, as [`runs`] yields them, until `take` returns
+/// false. Cheaper than [`runs`] if most words are looked at. `take` has a single call site, so that it is inlined into
+/// the loop.
 #[inline]
 pub(super) fn each_run<const JOINT: u8>(text: &str, mut take: impl FnMut(usize, usize) -> bool) {
     let bytes = text.as_bytes();
-    // Where the word at hand began, if the latest edge was a beginning.
+    // Where the current word began, if the latest edge was a beginning.
     let (mut at, mut start, mut inside) = (0, 0, false);
     loop {
         let mut edges = match block(bytes, at) {
@@ -421,10 +422,10 @@ pub(super) fn each_run<const JOINT: u8>(text: &str, mut take: impl FnMut(usize, 
                 if wide != 0 {
                     words |= letters(text, at, inside);
                 }
-                // Where a byte's bit is another one than that of the byte before.
+                // The bits that differ from the bit of the byte before.
                 words ^ (words << 1 | u64::from(inside))
             }
-            // The last word may end with the text, and no byte behind it tells so.
+            // The last word may end with the text, without an edge.
             None if inside => {
                 at = bytes.len();
                 1
@@ -451,8 +452,8 @@ pub(super) fn each_run<const JOINT: u8>(text: &str, mut take: impl FnMut(usize, 
     }
 }
 
-/// The first letters of the word of `length` bytes that `rest` begins with, and its length, in one number; the ASCII
-/// ones whatever their case: equal for equal words, and for few others.
+/// The first letters of the word of `length` bytes at the beginning of `rest`, ignoring ASCII case, and its length, in
+/// one number: equal for equal words, and for few others.
 #[inline]
 const fn folded(rest: &[u8], length: usize) -> u64 {
     let first = eight(rest);
@@ -460,7 +461,7 @@ const fn folded(rest: &[u8], length: usize) -> u64 {
     (first | all(0x20)) & kept ^ (length as u64) << 59
 }
 
-/// The first eight bytes of a text as one number.
+/// The first eight bytes of a text as one little-endian number, padded with zeros.
 #[inline]
 pub(super) const fn eight(rest: &[u8]) -> u64 {
     match rest.first_chunk() {
@@ -469,7 +470,7 @@ pub(super) const fn eight(rest: &[u8]) -> u64 {
     }
 }
 
-/// The same of what is less.
+/// The same for fewer than eight bytes.
 #[cold]
 const fn last(mut rest: &[u8]) -> u64 {
     let mut word = 0;
@@ -480,17 +481,17 @@ const fn last(mut rest: &[u8]) -> u64 {
     word
 }
 
-/// What may be in some lists of words: most words of a text are in none, and are told so by one look.
+/// A Bloom filter over lists of words: it rejects most words of a text with one look.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lexicon {
     bits: [u64; Self::WORDS],
-    /// For every letter that a word of the lists begins with, modulo 32, a bit for every length modulo 32.
+    /// For every first letter of a word in the lists, modulo 32, a bit for every length modulo 32.
     lengths: [u32; 32],
 }
 
 impl Lexicon {
-    /// 2,048 bits, of which a word of a list takes two: with one, every third of our lists would hold back too little
-    /// of some common word or other.
+    /// 2,048 bits, two for each word in the lists: with only one bit per word, every third of our lists let some common
+    /// word through.
     const WORDS: usize = 32;
 
     #[expect(clippy::indexing_slicing, reason = "evaluated at compile time: an index out of range would not build")]
@@ -511,7 +512,7 @@ impl Lexicon {
         Self { bits, lengths }
     }
 
-    /// What may be in the lists of either.
+    /// A filter for the lists of both.
     #[expect(clippy::indexing_slicing, reason = "evaluated at compile time: an index out of range would not build")]
     pub(super) const fn or(mut self, other: &Self) -> Self {
         let mut at = 0;
@@ -523,7 +524,7 @@ impl Lexicon {
         self
     }
 
-    /// Which of the numbers holds a word's bits, and those.
+    /// The index of the number that holds a word's bits, and the bits.
     #[inline]
     const fn place(rest: &[u8], length: usize) -> (usize, u64) {
         let word = folded(rest, length);
@@ -531,11 +532,11 @@ impl Lexicon {
         ((hash >> 59) as usize, 1 << (hash >> 53 & 63) | 1 << (hash >> 47 & 63))
     }
 
-    /// Whether the word of `length` bytes that `rest` begins with may be in a list, whatever its ASCII case; false
-    /// where it is in none. What stands behind it makes it cheaper to read.
+    /// Whether the word of `length` bytes at the beginning of `rest` may be in a list, ignoring ASCII case; false if it
+    /// is in none. Reading is cheaper if more text follows the word.
     #[inline(always)]
     pub(super) fn may_hold(&self, rest: &[u8], length: usize) -> bool {
-        // Most words are as long as none of the lists that begins with their letter.
+        // For most words, no word in the lists has the same first letter and length.
         let Some(lengths) = rest.first().and_then(|first| self.lengths.get(usize::from(first & 31))) else {
             return false;
         };
@@ -547,8 +548,8 @@ impl Lexicon {
     }
 }
 
-/// For every letter that names of some lists begin with, modulo 32, their lengths and the letters that they end with, a
-/// bit each: most names are in no list, and are told so by one look.
+/// For every first letter of the names in some lists, modulo 32, bit sets of their lengths and of their last letters:
+/// it rejects most names with one look.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sieve([(u32, u32); 32]);
 
@@ -571,7 +572,7 @@ impl Sieve {
         Self(seen)
     }
 
-    /// Whether a name may be in a list, where letters and digits alone count: it may be longer by what does not.
+    /// Whether a name may be in a list, counting only letters and digits; other characters may make it longer.
     #[inline(always)]
     pub(super) fn passes_name(&self, name: &str) -> bool {
         let Some(first) = name.bytes().find(u8::is_ascii_alphanumeric) else { return false };
@@ -581,7 +582,7 @@ impl Sieve {
     }
 }
 
-/// For tests of word lists: binary search needs order.
+/// For tests of word lists, which must be sorted for the lookup.
 #[cfg(test)]
 pub(crate) fn assert_sorted(list: &[&str]) {
     for word in list {
@@ -640,7 +641,7 @@ mod tests {
         assert_eq!(runs::<b'\''>("don't").count(), 1);
     }
 
-    /// What [`words`] reads, character by character.
+    /// Reference implementation of [`words`], character by character.
     fn read_slowly(text: &str) -> Vec<Word> {
         let mut words: Vec<&str> = Vec::new();
         let (mut from, mut open) = (0, false);
@@ -687,7 +688,7 @@ mod tests {
         }
     }
 
-    /// The same of runs, with a character that joins.
+    /// The same for [`runs`], with a character that joins.
     fn slowly(text: &str, joint: char) -> Vec<(usize, usize)> {
         let part = |char: char| char == joint || char.is_alphanumeric();
         let mut words: Vec<(usize, usize)> = Vec::new();

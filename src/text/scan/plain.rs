@@ -1,11 +1,11 @@
-//! Compares of whole blocks, byte by byte, which compilers turn into vector instructions where they build for speed.
+//! Operations on whole blocks, byte by byte; compilers vectorise them when they optimise for speed.
 
 use super::BLOCK;
 
 pub(super) fn marks<const HEAVY: bool>(block: &[u8; BLOCK], before: &[u8; BLOCK]) -> u64 {
     let mut marked = [0_u8; BLOCK];
     for ((mark, byte), before) in marked.iter_mut().zip(block).zip(before) {
-        // A dot and a slash stand before the digits.
+        // `.` and `/` directly precede the digits in ASCII.
         let digit = if HEAVY { byte.wrapping_sub(b'.') < 12 } else { byte.wrapping_sub(b'0') < 10 };
         let pair = (*byte == b' ') & (*before == b' ');
         let mut stop = digit | (*byte < 0x20) | (*byte == 0x7f) | pair;
@@ -47,7 +47,7 @@ pub(super) fn classes(block: &[u8; BLOCK]) -> [u64; 3] {
     ]
 }
 
-/// One bit for every end of a line; without one, as in most blocks, nothing is gathered.
+/// One bit for every line end. Most blocks have none, and then nothing is gathered.
 #[inline]
 pub(super) fn line_ends(block: &[u8; BLOCK]) -> u64 {
     let mut marked = [0_u8; BLOCK];
@@ -77,7 +77,7 @@ pub(super) fn letters(block: &[u8; BLOCK]) -> u32 {
 pub(super) fn triples(block: &[u8; BLOCK + 2], triples: &[[u8; 3]; 4]) -> bool {
     let at = |skip: usize| block.get(skip..).and_then(<[u8]>::first_chunk::<BLOCK>);
     let (Some(firsts), Some(seconds), Some(thirds)) = (at(0), at(1), at(2)) else { return false };
-    // Hardly a block holds the first two of one.
+    // Hardly any block contains the first two letters of one.
     let begins = firsts.iter().zip(seconds).fold(false, |found, (first, second)| {
         let (first, second) = (*first | 0x20, *second | 0x20);
         triples.iter().fold(found, |found, [one, two, _]| found | (first == *one) & (second == *two))
@@ -101,7 +101,7 @@ pub(super) fn progress(block: &[u8; BLOCK + 1]) -> bool {
     pairs.fold(0_u8, |found, (byte, next)| found | u8::from(tells(*byte, *next))) != 0
 }
 
-/// One bit for every quotation mark of JSON, and one for every backslash, of which most blocks have none.
+/// One bit for every double quote, and one for every backslash, of which most blocks have none.
 #[inline]
 pub(super) fn quotes(block: &[u8; BLOCK]) -> (u64, u64) {
     let of = |is: u8| {
@@ -123,10 +123,10 @@ pub(super) fn brackets(block: &[u8; BLOCK]) -> [u64; 4] {
     [of(|byte| byte == b'"'), escapes, of(|byte| byte | 0x20 == b'{'), of(|byte| byte | 0x20 == b'}')]
 }
 
-/// The lowest bit of every byte, in one word.
+/// The lowest bit of every byte, as one word.
 #[inline]
 fn gather(marked: &[u8; BLOCK]) -> u64 {
-    // The product's top byte collects the eight bits: byte `i` comes 56 - 7 i places up.
+    // The top byte of the product collects the eight bits: byte `i` is shifted up by 56 - 7 i.
     const UP: u64 = 0x0102_0408_1020_4080;
     let bytes = marked.as_chunks::<8>().0.iter().rev();
     bytes.fold(0, |bits, chunk| bits << 8 | u64::from_le_bytes(*chunk).wrapping_mul(UP) >> 56)

@@ -1,5 +1,5 @@
-//! The same as `plain.rs` with WebAssembly's vectors, sixteen bytes at once: modules are built to be small, and then a
-//! compiler makes no vectors of plain compares.
+//! The operations of `plain.rs` with WebAssembly's SIMD instructions, sixteen bytes at a time: modules are built for
+//! size, and then the compiler does not vectorise plain comparisons.
 
 use super::BLOCK;
 use core::arch::wasm32::{
@@ -9,7 +9,7 @@ use core::arch::wasm32::{
 /// Bytes of a vector.
 const WIDTH: usize = 16;
 
-/// Those that begin at a place of a block; all zero where there are not so many.
+/// The bytes of a block from `at` on; all zero if fewer than [`WIDTH`] are left.
 #[inline(always)]
 fn bytes(block: &[u8], at: usize) -> v128 {
     let bytes: Option<&[u8; WIDTH]> = block.get(at..).and_then(<[u8]>::first_chunk);
@@ -22,19 +22,19 @@ fn are(bytes: v128, byte: u8) -> v128 {
     u8x16_eq(bytes, u8x16_splat(byte))
 }
 
-/// Which are one of so many from a byte on.
+/// Lanes that are one of the `many` byte values from `first` on.
 #[inline(always)]
 fn are_from(bytes: v128, first: u8, many: u8) -> v128 {
     u8x16_lt(u8x16_sub(bytes, u8x16_splat(first)), u8x16_splat(many))
 }
 
-/// Letters in lower case; other bytes become others, too.
+/// Letters in lower case; some other bytes change as well.
 #[inline(always)]
 fn lower(bytes: v128) -> v128 {
     v128_or(bytes, u8x16_splat(0x20))
 }
 
-/// One bit for each byte of a block, of what is said of those that begin at a place.
+/// One bit for each byte of a block: the top bits of what `meant` returns for each vector.
 #[inline(always)]
 fn bits(meant: impl Fn(usize) -> v128) -> u64 {
     let mut bits = 0;
@@ -93,7 +93,7 @@ pub(super) fn letters(block: &[u8; BLOCK]) -> u32 {
     bits(|at| letters_of(bytes(block, at))).count_ones()
 }
 
-/// Which are letters, of a character beyond ASCII its first byte.
+/// Lanes that are ASCII letters or the first byte of a non-ASCII character.
 #[inline(always)]
 fn letters_of(bytes: v128) -> v128 {
     v128_or(are_from(lower(bytes), b'a', 26), u8x16_ge(bytes, u8x16_splat(0xc0)))

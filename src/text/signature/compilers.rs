@@ -1,10 +1,10 @@
-//! Compilers, linkers and linters: code, what the message names, file.
+//! Compilers, linkers and linters: error code, what the message names, file.
 
 use super::words::{file_key, has_extension, joined, listed, location, parts, shortened};
 use crate::text::sorted;
 use alloc::{string::String, vec::Vec};
 
-/// Errors told apart in one output.
+/// Maximum number of errors of one output that are told apart.
 const MOST_ITEMS: usize = 256;
 
 pub(super) fn diagnostics(lines: &[&str]) -> Option<String> {
@@ -25,11 +25,11 @@ pub(super) fn diagnostics(lines: &[&str]) -> Option<String> {
             None => {}
         }
     }
-    // Not deduplicated: five of the same error down to four is progress.
+    // Not deduplicated: going from five of the same error to four is progress.
     listed("build-fail", sorted(items))
 }
 
-/// `error[E0308]: mismatched types` with its `--> src/lib.rs:3:5` below; `error: …` counts only with one.
+/// `error[E0308]: mismatched types` with `--> src/lib.rs:3:5` below; `error: …` without a code only counts with it.
 fn rustc(line: &str, below: &[&str]) -> Option<String> {
     let rest = line.strip_prefix("error")?;
     let (code, message) = match rest.strip_prefix('[') {
@@ -60,7 +60,7 @@ fn located(line: &str) -> Option<String> {
     (!code.contains(' ')).then(|| diagnostic(code, message, &file))
 }
 
-/// What a linker could not find: ``undefined reference to `name'``.
+/// The symbol a linker could not find: ``undefined reference to `name'``.
 fn unlinked(line: &str) -> Option<String> {
     let (_, symbol) = line.split_once("undefined reference to ")?;
     let symbol = symbol.trim_matches(['`', '\'', '‘', '’', '"', ' ']);
@@ -80,7 +80,7 @@ fn eslint(raw: &str, file: &str) -> Option<String> {
     Some(diagnostic(rule.trim(), message, &file_key(file)))
 }
 
-/// Code, what the message quotes first (its words where there is no code), file.
+/// Error code, the first quoted part of the message (its words if there is no code), and file.
 fn diagnostic(code: &str, message: &str, file: &str) -> String {
     let (words, quoted) = parts(message, if code.is_empty() { 5 } else { 0 });
     let quoted = quoted.first().map_or("", String::as_str);

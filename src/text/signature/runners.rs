@@ -1,4 +1,4 @@
-//! Test runners: which tests failed, and for each its error class as far as the runner says it beside the name.
+//! Test runners: which tests failed, and the error class of each if the runner prints it next to the name.
 
 use super::{
     compilers::diagnostics,
@@ -7,10 +7,10 @@ use super::{
 };
 use alloc::{borrow::ToOwned, collections::BTreeMap, format, string::String, vec::Vec};
 
-/// Failures told apart in one output.
+/// Maximum number of failures of one output that are told apart.
 const MOST_ITEMS: usize = 256;
 
-/// The failing tests of an output, and for each its error class as far as the runner says it beside the name.
+/// The failing tests of an output by name, each with its error class (empty if unknown), and the test named last.
 #[derive(Default)]
 struct Failing {
     tests: BTreeMap<String, String>,
@@ -30,7 +30,7 @@ impl Failing {
         self.current = Some(name);
     }
 
-    /// Gives the last test named the first class printed under it.
+    /// Gives the last test named the first class printed below it.
     fn class(&mut self, class: &str) {
         if let Some(known) = self.current.as_ref().and_then(|name| self.tests.get_mut(name))
             && known.is_empty()
@@ -43,7 +43,7 @@ impl Failing {
         // Go reports a parent for every failing subtest; the subtests say more.
         let (mut items, mut rest) = (Vec::new(), self.tests.iter());
         while let Some((name, class)) = rest.next() {
-            // In their order, all names that begin with this one follow it.
+            // Sorted, all names that begin with this one follow it.
             let mut behind = rest.clone().map_while(|(next, _)| next.strip_prefix(name.as_str()));
             if !behind.any(|behind| behind.starts_with('/')) {
                 items.push(joined(&[&shortened(name), class]));
@@ -53,7 +53,7 @@ impl Failing {
     }
 }
 
-/// The tests that an output says failed.
+/// The signature of the tests that an output says failed.
 pub(super) fn failing_tests(lines: &[&str]) -> Option<String> {
     let mut report = Report::default();
     for (index, raw) in lines.iter().enumerate() {
@@ -65,7 +65,7 @@ pub(super) fn failing_tests(lines: &[&str]) -> Option<String> {
             named.add(name, &class);
         }
     }
-    // A package that failed beside named tests is their package; without them compilers say more than its name.
+    // Named tests say more than their package; without any, compilers say more than its name.
     named
         .signature()
         .or_else(|| headed.signature())
@@ -77,21 +77,21 @@ pub(super) fn failing_tests(lines: &[&str]) -> Option<String> {
 #[derive(Default)]
 struct Report<'a> {
     named: Failing,
-    /// `✕ name` lines: less than the runner says elsewhere, used when it does not.
+    /// `✕ name` lines: say less than the runner's summary, used without one.
     marked: Failing,
     /// pytest's `____ name ____` headers, likewise.
     headed: Failing,
     /// Go packages and test files that failed as a whole.
     packages: Failing,
-    /// Rust's threads that panicked, each with its class.
+    /// Rust threads that panicked, each with its class.
     panics: Vec<(&'a str, String)>,
     /// The test file of the latest `FAIL` line.
     file: String,
-    /// Rust's list of failures is being read.
+    /// Reading Rust's list of failures.
     listing: bool,
-    /// mocha has said that tests fail.
+    /// mocha has reported failing tests.
     mocha: bool,
-    /// mocha's suites, up to the test.
+    /// mocha's suites above the current test.
     title: Option<String>,
 }
 
@@ -112,7 +112,7 @@ impl<'a> Report<'a> {
         if let Some(name) = line.strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ... FAILED")) {
             self.named.add(name.split(" (line ").next().unwrap_or(name), "");
         } else if let Some((name, rest)) = panicked(line) {
-            // The first class that is given for a test stays.
+            // The first class given for a test stays.
             if self.panics.len() < MOST_ITEMS {
                 self.panics.push((name, panic_class(panic_message(rest, next))));
             }
@@ -133,7 +133,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// mocha: the suites and the test, one line each, the last one ends with a colon.
+    /// mocha: the suites and the test, one per line; the last line ends with a colon.
     fn continue_title(&mut self, mut title: String, line: &str) {
         match line.strip_suffix(':') {
             Some(last) => self.named.add(&format!("{title}>{last}"), ""),
@@ -172,7 +172,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// mocha's `2 failing`, and `1) name:` or the first suite below it; whether it is one of those.
+    /// mocha's `2 failing`, and `1) name:` or the first suite of a test; whether the line is one of those.
     fn mocha(&mut self, line: &str) -> bool {
         let mut words = line.split(' ');
         if let (Some(count), Some("failing")) = (words.next(), words.next()) {
@@ -190,7 +190,7 @@ impl<'a> Report<'a> {
         true
     }
 
-    /// `✕ name`, `____ name ____`; whether it is one of those.
+    /// `✕ name`, `____ name ____`; whether the line is one of those.
     fn mark(&mut self, line: &str) -> bool {
         if let Some(name) = ["✕ ", "× ", "✗ ", "✖ "].iter().find_map(|mark| line.strip_prefix(mark)) {
             if !name.contains(" problem") && !name.ends_with(':') {
@@ -205,7 +205,7 @@ impl<'a> Report<'a> {
         heads
     }
 
-    /// An error class under the tests that were named last.
+    /// An error class below the tests named last.
     fn class(&mut self, line: &str) {
         let class = if line.starts_with("expect(") {
             Some("expect")
@@ -237,7 +237,7 @@ fn pytest(line: &str) -> Option<(String, String)> {
     if test.is_empty() && !line.starts_with("ERROR ") {
         return None;
     }
-    // Parameters may hold blanks: a name ends at ` - ` or before the status.
+    // Parameters may contain blanks: a name ends at ` - ` or before the status.
     let rest = line.split_once(id).map_or("", |(_, rest)| rest);
     let (more, reason) = rest.split_once(" - ").unwrap_or((rest, ""));
     let more = more.split(" FAILED").next().unwrap_or_default().split(" ERROR").next().unwrap_or_default();
@@ -263,7 +263,7 @@ fn unittest(line: &str) -> Option<String> {
     Some(format!("{}.{test}", suite.rsplit('.').next().unwrap_or(suite)))
 }
 
-/// `not ok 3 - name # time=1ms`, unless skipped or still to do.
+/// `not ok 3 - name # time=1ms`, unless marked as skipped or to do.
 fn tap(line: &str) -> Option<String> {
     let rest = line.strip_prefix("not ok ")?;
     let name = rest.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start().trim_start_matches("- ");

@@ -1,4 +1,4 @@
-//! What agents and small tools say in words: errors, counts of failing tests, searches, edits.
+//! What agents and small tools state in words: errors, counts of failing tests, searches, edits.
 
 use super::{
     traces::Thrown,
@@ -48,7 +48,7 @@ pub(super) fn mentioned_error(lines: &[&str]) -> Option<String> {
     lines.iter().find_map(|line| {
         line.match_indices(": ").find_map(|(at, _)| {
             let (head, message) = line.split_at_checked(at)?;
-            // Classes are short; a line of thousands of colons must not be walked back from each.
+            // Classes are short; a line of thousands of colons must not be scanned back from each.
             let head = tail(head, 128);
             let start = head.rfind(|c: char| c.is_whitespace() || c == '(' || c == '`').map_or(0, |at| at + 1);
             let class = class_name(head.get(start..)?)?;
@@ -93,7 +93,7 @@ pub(super) fn stated_failures(lines: &[&str]) -> Option<String> {
     })
 }
 
-/// What a word that begins with `fail` tells with what stands before it, in lower case.
+/// What a word beginning with `fail` says together with the text before it, which is in lower case.
 fn counted_failures(before: &str, rest: &str) -> Option<String> {
     let mut words = spaced(before).rev().peekable();
     let of_tests = words.next_if(|word| matches!(*word, "test" | "tests")).is_some();
@@ -132,7 +132,7 @@ fn counted_failures(before: &str, rest: &str) -> Option<String> {
     Some(names.map_or_else(|| format!("test-fail:{count}"), |names| named_failures(count, names)))
 }
 
-/// So many failures with their names, behind the file that they are in.
+/// A count of failures and their names, after the file they are in, if it is named.
 fn named_failures(count: u32, names: &str) -> String {
     let (file, names) = match names.split_once(" - ") {
         Some((file, names)) if has_extension(file.trim()) => (Some(file_key(file.trim())), names),
@@ -171,7 +171,7 @@ pub(super) fn stated_search(lines: &[&str]) -> Option<String> {
     })
 }
 
-/// Verbs that tell of a file that it was edited.
+/// Verbs that say that a file was edited.
 const DONE: [&str; 14] = [
     "changed",
     "created",
@@ -188,7 +188,7 @@ const DONE: [&str; 14] = [
     "updated",
     "wrote",
 ];
-/// Verbs that tell what was done in it.
+/// Verbs that say what was done in it.
 const ACTS: [&str; 22] = [
     "added",
     "adjusted",
@@ -213,7 +213,7 @@ const ACTS: [&str; 22] = [
     "updated",
     "wrapped",
 ];
-/// Words at which what was done it to ends, such as are left out of it, and such as are left out where no verb is known.
+/// Words that end the object of such a verb, words left out of it, and words left out if no known verb is found.
 const BEHIND: [&str; 9] = ["and", "for", "from", "in", "on", "so", "that", "to", "with"];
 const ARTICLES: [&str; 5] = ["a", "an", "missing", "some", "the"];
 const SMALL: [&str; 9] = ["a", "an", "and", "by", "so", "that", "the", "to", "with"];
@@ -225,7 +225,7 @@ pub(super) fn stated_edit(lines: &[&str]) -> Option<String> {
         let (path, behind) = (0..words.len()).find_map(|at| edited_file(words.get(at..)?))?;
         let act = behind.iter().position(|word| listed(&ACTS, bare(word)));
         let object = act.and_then(|act| behind.get(act + 1..)).map(acted_upon).filter(|object| !object.is_empty());
-        // Without a verb of the list, what follows tells two edits of a file apart.
+        // Without a known verb, the words after the path tell two edits of a file apart.
         let rest = || slug(&mut behind.iter().map(|word| bare(word)).filter(|word| !listed(&SMALL, word)), 6);
         let object = object.unwrap_or_else(rest);
         let object = if object.is_empty() { "modified" } else { &object };
@@ -233,12 +233,12 @@ pub(super) fn stated_edit(lines: &[&str]) -> Option<String> {
     })
 }
 
-/// A word without the marks around it.
+/// A word without the punctuation around it.
 fn bare(word: &str) -> &str {
     word.trim_matches(['`', '\'', '"', ',', '.', ':', ';', '(', ')', '*'])
 }
 
-/// The file of which the first of some words tells that it was edited, and the words behind its name.
+/// The file that was edited, if the first of these words says so, and the words after its name.
 fn edited_file<'a, 'w>(words: &'w [&'a str]) -> Option<(&'a str, &'w [&'a str])> {
     let (verb, behind) = words.split_first()?;
     if !listed(&DONE, bare(verb)) {
@@ -250,7 +250,7 @@ fn edited_file<'a, 'w>(words: &'w [&'a str]) -> Option<(&'a str, &'w [&'a str])>
     has_extension(path).then_some((path, behind))
 }
 
-/// The first words behind a verb: what was added, removed or changed.
+/// The first words after a verb: what was added, removed or changed.
 fn acted_upon(words: &[&str]) -> String {
     let mut object: Vec<&str> = Vec::new();
     for word in words.iter().take_while(|word| !listed(&BEHIND, word)) {

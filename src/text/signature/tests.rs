@@ -13,7 +13,7 @@ fn table(rows: &[(&str, &str)]) {
     assert!(wrong.is_empty(), "{}", wrong.concat());
 }
 
-/// Every output of a group is the same failure; no two groups are.
+/// Every output in a group is the same failure, and no two groups are.
 #[track_caller]
 fn groups(groups: &[&[&str]]) {
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
@@ -40,7 +40,7 @@ fn anything_else_is_its_first_fifty_characters() {
             "Looked at the configuration of the build and then at the cache",
             "looked-at-the-configuration-of-the-build-and-then-",
         ),
-        // Characters, not bytes; case of every script.
+        // Characters are counted, not bytes; lower case in every script.
         (
             "ÄÖÜ日本語日本語日本語日本語日本語日本語日本語日本語日本語日本語日本語日本語日本語日本語日本語日本語",
             "äöü日本語日本語日本語日本語日本語日本語日本語日本語日本語日本語日本語日本語日本語日本語日本語日本",
@@ -546,7 +546,7 @@ fn unusable_patterns_are_named() {
     assert_eq!(error.field.as_deref(), Some("patterns.signatures"));
 }
 
-/// What runners, compilers and traces are made of, in any order.
+/// Building blocks of the output of runners, compilers and traces, in any order.
 fn fragments() -> impl Strategy<Value = String> {
     const PIECES: [&str; 44] = [
         "FAIL ",

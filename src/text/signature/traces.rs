@@ -1,9 +1,10 @@
-//! Uncaught errors and panics: class, what the message says, the file of the innermost frame that is the user's own.
+//! Uncaught errors and panics: class, what the message says, and the file of the innermost frame in the user's own
+//! code.
 
 use super::words::{detail, file_key, headline, joined, location, shortened};
 use alloc::{borrow::ToOwned, format, string::String};
 
-/// An error that nobody caught.
+/// An uncaught error.
 pub(super) struct Thrown {
     pub(super) class: String,
     pub(super) detail: String,
@@ -16,7 +17,7 @@ impl Thrown {
     }
 }
 
-/// The error that an output ends with, or begins with, as traces tell it.
+/// The uncaught error of an output: a panic, else Java's last cause, Python's last error, or a script's first.
 pub(super) fn trace(lines: &[&str]) -> Option<String> {
     let mut traces = Traces::default();
     for (index, raw) in lines.iter().enumerate() {
@@ -30,26 +31,26 @@ pub(super) fn trace(lines: &[&str]) -> Option<String> {
     traces.cause.or(traces.python).or(traces.script).map(|thrown| thrown.signature())
 }
 
-/// What the lines of an output have told so far of errors that nobody caught.
+/// What the lines of an output have said so far about uncaught errors.
 #[derive(Default)]
 struct Traces<'a> {
-    /// The last one of Python: it is what the others led to.
+    /// Python's last one: the outcome of the others.
     python: Option<Thrown>,
     /// The first one of a script.
     script: Option<Thrown>,
     /// Java's last `Caused by`.
     cause: Option<Thrown>,
-    /// The file of the latest Python frame, and of the latest one that is not a library's.
+    /// The file of the latest Python frame, and of the latest one outside libraries.
     source: &'a str,
     own: &'a str,
     open: Option<Open>,
 }
 
-/// An error that waits for its first frame.
+/// An error whose first frame has not come yet.
 struct Open {
     thrown: Thrown,
     caused: bool,
-    /// The number of its line.
+    /// Index of its line.
     at: usize,
 }
 
@@ -76,7 +77,7 @@ impl<'a> Traces<'a> {
         }
     }
 
-    /// A frame below the error that waits for one: the first that is no library's ends it.
+    /// A frame below the open error; the first one outside libraries closes it.
     fn frame(&mut self, frame: &str, is_last: bool) {
         let Some(open) = &mut self.open else { return };
         let inside = frame.rsplit_once('(').map_or(frame, |(_, inside)| inside.trim_end_matches(')'));
@@ -105,7 +106,7 @@ fn rust_panic(line: &str, below: &[&str]) -> Option<Thrown> {
     Some(Thrown { class: "panic".to_owned(), detail: detail(message), file })
 }
 
-/// `panic: …` with the goroutines below it.
+/// `panic: …` followed by its goroutines.
 fn go_panic(line: &str, below: &[&str]) -> Option<Thrown> {
     let message = line.strip_prefix("panic: ")?;
     below.iter().take(11).any(|line| line.starts_with("goroutine ")).then_some(())?;
@@ -119,14 +120,15 @@ fn go_panic(line: &str, below: &[&str]) -> Option<Thrown> {
     Some(Thrown { class: "panic".to_owned(), detail: detail(message), file })
 }
 
-/// `thread 'name' panicked at …` and, since Rust 1.91, `thread 'name' (1234) panicked at …`: the thread and the rest.
+/// The thread's name and the rest of `thread 'name' panicked at …` or, since Rust 1.91,
+/// `thread 'name' (1234) panicked at …`.
 pub(super) fn panicked(line: &str) -> Option<(&str, &str)> {
     let (name, rest) = line.strip_prefix("thread '")?.split_once('\'')?;
     let (_, rest) = rest.split_once("panicked at ").filter(|(id, _)| id.len() < 24)?;
     Some((name, rest))
 }
 
-/// The message is on the next line; before Rust 1.73 it stood in quotes before the place.
+/// The panic message: on the next line or, before Rust 1.73, in quotes before the position.
 pub(super) fn panic_message<'a>(rest: &'a str, next: Option<&'a str>) -> &'a str {
     match rest.strip_prefix('\'') {
         Some(rest) => rest.rsplit_once("', ").map_or(rest, |(message, _)| message),
@@ -138,7 +140,7 @@ pub(super) fn panic_class(message: &str) -> String {
     if message.starts_with("assertion") { "assertion".to_owned() } else { shortened(&detail(message)) }
 }
 
-/// Frames of a runtime or a dependency: where an error surfaced, not where it was made.
+/// Frames of a runtime or a dependency: where an error surfaced, not where it was caused.
 fn library(frame: &str) -> bool {
     const INSIDE: [&str; 8] = [
         "node:",

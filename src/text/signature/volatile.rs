@@ -2,7 +2,7 @@
 
 use alloc::string::String;
 
-/// Puts `#` for dates, times, durations, uuids, `0x…`, digests and long numbers; everything else stays as it is.
+/// Replaces dates, times, durations, UUIDs, `0x…`, digests and long numbers by `#`; everything else stays as it is.
 pub(super) fn mask(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -13,7 +13,7 @@ pub(super) fn mask(text: &str) -> String {
             && let Some(after) = volatile(rest)
         {
             out.push('#');
-            inside_word = true; // what follows directly, as in `12ms)`, starts no other part
+            inside_word = true; // what directly follows, as in `12ms)`, does not start another one
             rest = after;
             continue;
         }
@@ -24,14 +24,14 @@ pub(super) fn mask(text: &str) -> String {
     out
 }
 
-/// What follows the volatile part a text starts with.
+/// What follows the volatile part that a text starts with; `None` if it starts with none.
 fn volatile(text: &str) -> Option<&str> {
     date_time(text).or_else(|| clock(text)).or_else(|| duration(text)).or_else(|| {
         if let Some(hex) = text.strip_prefix("0x") {
             let width = hex.bytes().take_while(u8::is_ascii_hexdigit).count();
             return hex.get(width..).filter(|rest| width > 3 && !continues(rest));
         }
-        // Longer than any digest is no digest, and a line of hyphens must not be read again from each.
+        // No digest is longer, and a line of hyphens must not be read again from each hyphen.
         let width = text.bytes().take(130).take_while(|b| b.is_ascii_hexdigit() || *b == b'-').count();
         let (word, rest) = text.split_at_checked(width)?;
         let uuid = word.split('-').map(str::len).eq([8, 4, 4, 4, 12]);

@@ -1,16 +1,17 @@
-//! Parts of text that the scanners share: classes, places, files, slugs, lists.
+//! Parts of text that the scanners share: error classes, positions, files, slugs, lists.
 
 use super::volatile::mask;
 use crate::text::{ends::head, words::spaced};
 use alloc::{borrow::ToOwned, format, string::String, vec::Vec};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Characters of a signature.
+/// Maximum number of characters of a signature.
 pub(super) const LONGEST: usize = 120;
-/// Characters of one test or error inside a signature.
+/// Maximum number of characters of one test or error in a signature.
 const LONGEST_ITEM: usize = 48;
 
-/// `Class: message`, `Class [CODE]: message`, `pkg.Class: message` or a class alone, at the start of a line.
+/// Class and message of `Class: message`, `Class [CODE]: message`, `pkg.Class: message` or a class alone, at the start
+/// of a line.
 pub(super) fn headline(line: &str) -> Option<(&str, &str)> {
     let mut line = line;
     for prefix in ["Caused by: ", "Uncaught ", "Unhandled ", "Exception in thread "] {
@@ -32,7 +33,7 @@ pub(super) fn headline(line: &str) -> Option<(&str, &str)> {
     (!code.contains(' ')).then_some((class, message))
 }
 
-/// The last segment of a dotted name that is spelled like an error class.
+/// The last segment of a dotted name if it is spelled like an error class.
 pub(in crate::text) fn class_name(word: &str) -> Option<&str> {
     const ENDS: [&str; 7] = ["Error", "Exception", "Fault", "Failure", "Interrupt", "Exit", "Timeout"];
     let last = word.rsplit(['.', '$', '/']).next()?;
@@ -44,7 +45,7 @@ pub(in crate::text) fn class_name(word: &str) -> Option<&str> {
     (named && plain && last.len() <= LONGEST_ITEM).then_some(last)
 }
 
-/// What of a message tells two errors of a class apart.
+/// The part of a message that tells two errors of one class apart.
 pub(super) fn detail(message: &str) -> String {
     for nothing in ["null", "undefined"] {
         if message.find("of ").and_then(|at| message.get(at..)).is_some_and(|tail| {
@@ -67,7 +68,7 @@ pub(super) fn detail(message: &str) -> String {
     shortened(&all.join("-"))
 }
 
-/// The first words outside quotes, as a slug, and the quoted parts, each as a slug; volatile parts are left out.
+/// The first words outside quotes as a slug, and each quoted part as a slug; volatile parts are left out.
 pub(super) fn parts(message: &str, most_words: usize) -> (String, Vec<String>) {
     let masked = mask(head(message, 600));
     let mut plain = String::new();
@@ -83,7 +84,7 @@ pub(super) fn parts(message: &str, most_words: usize) -> (String, Vec<String>) {
             '“' => Some('”'),
             _ => None,
         };
-        // An apostrophe inside a word opens nothing; `foo' closes what ` opened.
+        // An apostrophe inside a word does not open a quote; a quote opened by ` may be closed by an apostrophe: `foo'.
         let end = close.filter(|_| !before.is_alphanumeric() && before != ')').and_then(|close| {
             after.char_indices().find_map(|(at, c)| {
                 let next = after.get(at + c.len_utf8()..).and_then(|rest| rest.chars().next());
@@ -112,7 +113,7 @@ pub(super) fn parts(message: &str, most_words: usize) -> (String, Vec<String>) {
     (slug(&mut spaced(&plain), most_words), quoted)
 }
 
-/// Lower-cased words joined with `-`; positions (`line 12`, `position 3`) and masked parts are left out.
+/// Lower-case words joined with `-`, at most `most`; positions (`line 12`, `position 3`) and masked parts are left out.
 pub(super) fn slug(words: &mut dyn Iterator<Item = &str>, most: usize) -> String {
     let mut slug = String::new();
     let mut taken = 0;
@@ -144,7 +145,7 @@ pub(super) fn slug(words: &mut dyn Iterator<Item = &str>, most: usize) -> String
     slug
 }
 
-/// `path:12`, `path:12:5`, `path(12,5)` or `path(12)` at the start of a text: the path, and what follows.
+/// `path:12`, `path:12:5`, `path(12,5)` or `path(12)` at the start of a text: the path, and what follows the position.
 pub(in crate::text) fn location(text: &str) -> Option<(&str, &str)> {
     let drive = text.as_bytes().get(1) == Some(&b':') && text.starts_with(|c: char| c.is_ascii_alphabetic());
     let from = if drive { 2 } else { 0 };
@@ -167,7 +168,7 @@ pub(in crate::text) fn location(text: &str) -> Option<(&str, &str)> {
     (numbers > 0).then_some((path, rest))
 }
 
-/// Whether a word is spelled like a file: a name, a dot, and an extension of one to five letters and digits.
+/// Whether a word is spelled like a file name: a dot and an extension of one to five ASCII letters and digits.
 pub(super) fn has_extension(word: &str) -> bool {
     let name = word.rsplit(['/', '\\']).next().unwrap_or(word);
     name.rsplit_once('.').is_some_and(|(stem, extension)| {
@@ -179,7 +180,7 @@ pub(super) fn has_extension(word: &str) -> bool {
         && !word.contains("://")
 }
 
-/// The last two components of a path, without what changes from run to run: the same file is spelled with many roots.
+/// The last two components of a path, without directories that change from run to run: a file occurs under many roots.
 pub(in crate::text) fn file_key(path: &str) -> String {
     let mut parts = path.trim_matches(['"', '\'', '`']).rsplit(['/', '\\']).filter(|part| !part.is_empty());
     let name = parts.next().unwrap_or_default();
@@ -191,7 +192,7 @@ pub(in crate::text) fn file_key(path: &str) -> String {
     }
 }
 
-/// Whether a directory is named for one run: `tmpab12cd`, `pytest-of-u`, `7f3a9c1e`, `20260102`.
+/// Whether a directory looks like it was made for one run: `tmpab12cd`, `pytest-of-u`, `7f3a9c1e`, `20260102`.
 fn passing(name: &str) -> bool {
     let digits = name.bytes().filter(u8::is_ascii_digit).count();
     ["tmp", "temp", "pytest-", "."].iter().any(|start| name.starts_with(start))
@@ -218,7 +219,7 @@ pub(super) fn joined(parts: &[&str]) -> String {
     all
 }
 
-/// `kind:COUNT-first,second`, and a digest of the others where there are more: items come sorted.
+/// `kind:COUNT-first,second` and a digest of the others, if any. The items must be sorted.
 pub(super) fn listed(kind: &str, items: Vec<String>) -> Option<String> {
     if items.is_empty() {
         return None;
@@ -237,7 +238,7 @@ fn digest(text: &str) -> String {
     format!("{:04x}", xxh3_64(text.as_bytes()) & 0xffff)
 }
 
-/// A name cut to its end, where names differ, with a digest of the whole.
+/// The end of a long name, where names differ, after a digest of the whole.
 pub(super) fn shortened(name: &str) -> String {
     let length = name.chars().count();
     if length <= LONGEST_ITEM {
@@ -247,7 +248,7 @@ pub(super) fn shortened(name: &str) -> String {
     format!("{}~{tail}", digest(name))
 }
 
-/// One printable line of bounded length.
+/// One printable line of at most [`LONGEST`] characters; a longer one is cut and ends with a digest.
 pub(super) fn sealed(text: &str) -> String {
     let text = hyphenated(text);
     if text.chars().count() <= LONGEST {
@@ -257,7 +258,7 @@ pub(super) fn sealed(text: &str) -> String {
     format!("{head}~{}", digest(&text))
 }
 
-/// White-space runs to `-`, characters that do not print left out.
+/// Runs of white space as `-`; characters that do not print are left out.
 pub(super) fn hyphenated(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut blank = false;
@@ -275,7 +276,7 @@ pub(super) fn hyphenated(text: &str) -> String {
     out
 }
 
-/// Not a control character, nor one that hides or reorders what stands beside it.
+/// Whether a character is neither a control character nor one that hides or reorders its neighbours.
 pub(super) fn prints(c: char) -> bool {
     !c.is_control()
         && !matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{ad}')

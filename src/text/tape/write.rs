@@ -1,5 +1,4 @@
-//! The canonical form of a document that was read, written of the source's own bytes wherever they are what is to be
-//! written.
+//! The canonical form of a document that was read, copied from the source wherever it is already canonical.
 
 use super::super::canonical::{number as canonical_number, quoted};
 use super::super::mask::{Span, first_digit};
@@ -8,8 +7,8 @@ use super::{GONE, Node, OWN, PLAIN, Read, Tag, VERBATIM, parsed};
 use alloc::{string::String, vec::Vec};
 
 impl Read<'_> {
-    /// Appends a value: as `text` in which nothing is quoted, or as canonical JSON, of which it adds to `numbers` where
-    /// digits are.
+    /// Appends a value, as `text` without any quoting or as canonical JSON; for JSON it adds to `numbers` where digits
+    /// are.
     pub(in super::super) fn write(&mut self, at: u32, text: bool, out: &mut String, numbers: &mut Vec<Span>) {
         let node = self.node(at);
         match node.tag {
@@ -43,7 +42,7 @@ impl Read<'_> {
         if node.is(OWN) {
             quoted(self.text(node), out);
         } else {
-            // What stands in the source without an escape needs none: it is written together with its quotation marks.
+            // What is without escapes in the source needs none: it is copied together with its quotation marks.
             out.push_str(self.text.get(node.from as usize - 1..node.to as usize + 1).unwrap_or_default());
         }
         if !node.is(PLAIN) {
@@ -71,7 +70,7 @@ impl Read<'_> {
         }
     }
 
-    /// Fields by name; of several of one name the last.
+    /// Writes the fields sorted by name; of several with one name, the last.
     fn write_object(&mut self, at: u32, text: bool, out: &mut String, numbers: &mut Vec<Span>) {
         if !text {
             out.push('{');
@@ -81,7 +80,7 @@ impl Read<'_> {
         if sorted.is_empty() {
             self.write_unsorted(at, text, out, numbers);
         } else {
-            // Where each field is, where they do not simply follow one another.
+            // The index of each field's value, if they do not simply follow one another.
             let mut places = [0; FIELDS];
             let simple = node.from == at + 1 + node.to;
             if !simple {
@@ -115,7 +114,7 @@ impl Read<'_> {
         }
     }
 
-    /// The same, of an object that has no shape that is kept.
+    /// The same for an object without a stored shape.
     #[inline(never)]
     fn write_unsorted(&mut self, at: u32, text: bool, out: &mut String, numbers: &mut Vec<Span>) {
         let base = self.tape.fields.len();
@@ -158,8 +157,8 @@ impl Read<'_> {
         self.write(at, text, out, numbers);
     }
 
-    /// Appends a field that is written as it stands in the source, name and value at once, with the comma before it
-    /// where one stands there.
+    /// Appends a field that is canonical in the source, name and value at once, together with the comma before it if
+    /// there is one.
     #[inline(always)]
     fn write_verbatim(&self, value: Node, field: Written, first: bool, out: &mut String, numbers: &mut Vec<Span>) {
         let mark = u32::from(value.tag == Tag::Text);
@@ -181,11 +180,11 @@ impl Read<'_> {
         }
     }
 
-    /// Appends a field as text whose name and value stand in the source as they are written.
+    /// Appends as text a field whose name and value are canonical in the source.
     #[inline(always)]
     fn write_plainly(&self, value: Node, field: Written, out: &mut String) {
         let colon = (value.from - u32::from(value.tag == Tag::Text)) as usize - 1;
-        // Between quotation marks, of which `back` counts both, and the colon.
+        // `back` counts both quotation marks and the colon.
         let name = colon + 2 - usize::from(field.back);
         out.push_str(self.text.get(name..colon - 1).unwrap_or_default());
         out.push_str(": ");
@@ -199,13 +198,13 @@ impl Read<'_> {
         note_digits(start, out, numbers);
     }
 
-    /// Puts a field in its place among those from `base` on. Objects with many fields mostly have them in order, or
+    /// Inserts a field in its place among those from `base` on. Objects with many fields mostly have them in order, or
     /// nearly.
     fn insert(&mut self, base: usize, begins: u64, value: u32) {
         let known = self.tape.fields.get(base..).unwrap_or_default();
         let name = |value: u32| self.name(self.node(value));
         let order = |(other, at): &(u64, u32)| other.cmp(&begins).then_with(|| name(*at).cmp(name(value)));
-        // Few fields are looked through from the end, where most belong.
+        // Few fields are searched from the end, where most belong.
         let place = if known.len() <= FEW || known.last().is_none_or(|last| order(last).is_lt()) {
             known.len() - known.iter().rev().take_while(|entry| order(entry).is_ge()).count()
         } else {
@@ -219,7 +218,7 @@ impl Read<'_> {
     }
 }
 
-/// Notes where the first digit is of what was written from `start` on: escapes have digits too.
+/// Notes where the first digit is in what was written from `start` on; escapes contain digits too.
 #[inline]
 fn note_digits(start: usize, out: &str, numbers: &mut Vec<Span>) {
     if let Some(digit) = out.as_bytes().get(start..).and_then(first_digit) {
@@ -227,12 +226,12 @@ fn note_digits(start: usize, out: &str, numbers: &mut Vec<Span>) {
     }
 }
 
-/// The first eight bytes of a name, to be compared at once.
+/// The first eight bytes of a name, for comparing them at once.
 fn begins(name: &str) -> u64 {
     let mut bytes = [0; 8];
     bytes.iter_mut().zip(name.bytes()).for_each(|(to, from)| *to = from);
     u64::from_be_bytes(bytes)
 }
 
-/// Fields that are sorted by looking at each.
+/// Up to this many fields are sorted by linear search.
 const FEW: usize = 8;

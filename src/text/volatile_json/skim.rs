@@ -1,5 +1,5 @@
-//! What a long object says, told without reading it: only its own fields and those of what it wraps are looked at, and
-//! everything else is stepped over.
+//! What a long JSON object says, without reading all of it: only its own fields and those of what it wraps are looked
+//! at, and everything else is skipped.
 
 use super::super::answer::{Says, says};
 use super::super::late::first_of;
@@ -8,7 +8,7 @@ use super::super::states::{is_under_way, is_waiting_state};
 use super::super::words::listed_name;
 use super::{COUNTS, ENDS, KEEPS, LISTS, MESSAGES, NEXT, WRAPPINGS, WRAPS, is_nothing, names_state};
 
-/// What the object says that is all of a text; nothing where that takes a closer look.
+/// What the object that is the whole text says; `None` if that needs a full read.
 pub(in super::super) fn skim(text: &str) -> Option<Says> {
     let (mut skim, mut said) = (Skim { text, at: 0 }, Says::default());
     (skim.next()? == b'{').then_some(())?;
@@ -16,7 +16,7 @@ pub(in super::super) fn skim(text: &str) -> Option<Says> {
     skim.next().is_none().then_some(said.settled())
 }
 
-/// Whether the bits up to each one, and that one, are odd in number.
+/// Prefix parity: each bit says whether the number of bits set up to and including it is odd.
 const fn sums(bits: u64) -> u64 {
     let bits = bits ^ bits << 1;
     let bits = bits ^ bits << 2;
@@ -36,14 +36,15 @@ impl<'a> Skim<'a> {
         self.text.as_bytes().get(self.at..).unwrap_or_default()
     }
 
-    /// Steps over the next byte that is no blank.
+    /// Returns the next non-blank byte and moves past it.
     fn next(&mut self) -> Option<u8> {
         let blanks = self.rest().iter().position(|byte| !byte.is_ascii_whitespace())?;
         self.at += blanks + 1;
         self.text.as_bytes().get(self.at - 1).copied()
     }
 
-    /// Steps over a text whose opening mark is gone; the text, unless there are escapes in it.
+    /// Skips a string whose opening quote has been read; the inner `Option` is the string, `None` if it contains
+    /// escapes.
     fn quoted(&mut self) -> Option<Option<&'a str>> {
         let (from, mut plain) = (self.at, true);
         loop {
@@ -56,12 +57,12 @@ impl<'a> Skim<'a> {
         }
     }
 
-    /// Steps over what is in a list or an object whose opening bracket is gone; whether nothing was.
+    /// Skips the contents and the closing bracket of a list or an object; whether it was empty.
     fn within(&mut self) -> Option<bool> {
         let first = self.rest().iter().find(|byte| !byte.is_ascii_whitespace())?;
         let empty = matches!(first, b']' | b'}');
         let bytes = self.text.as_bytes();
-        // Whether the block at hand begins behind a backslash or in a text, and brackets that are open.
+        // Whether this block begins after a backslash, or inside a string; and the number of open brackets.
         let (mut escaped, mut quoted, mut around) = (0, 0, 1_u32);
         loop {
             let [quotes, mut slashes, opens, closes] = brackets(&block(bytes, self.at)?);
@@ -77,7 +78,7 @@ impl<'a> Skim<'a> {
             let inside = sums(quotes & !after) ^ quoted;
             quoted = 0_u64.wrapping_sub(inside >> (BLOCK - 1));
             let (opens, mut closes) = (opens & !inside, closes & !inside);
-            // Counted bracket by bracket only where the last one may close.
+            // Brackets are counted one by one only if the last open one may be closed in this block.
             if closes.count_ones() < around {
                 around = around + opens.count_ones() - closes.count_ones();
             } else {
@@ -99,7 +100,7 @@ impl<'a> Skim<'a> {
         }
     }
 
-    /// Takes what an object says whose opening bracket is gone.
+    /// Reads what an object says whose opening bracket has been read.
     fn object(&mut self, depth: usize, says: &mut Says) -> Option<()> {
         let (mut full, mut nothing) = (false, false);
         let mut first = true;
@@ -115,7 +116,7 @@ impl<'a> Skim<'a> {
             match self.next()? {
                 b'"' => {
                     let text = self.quoted()?;
-                    // A text with escapes is not empty.
+                    // A string with escapes is not empty.
                     full |= text != Some("") && listed_name(&NEXT, name);
                     told(name, text, says)?;
                 }
@@ -135,7 +136,7 @@ impl<'a> Skim<'a> {
                 byte => {
                     let more = self.rest().iter().position(|byte| b",}] \t\r\n".contains(byte))?;
                     let counts = matches!(byte, b'0' | b'-') && listed_name(&COUNTS, name);
-                    // Nought has many forms.
+                    // Zero has many forms.
                     (!counts || byte == b'0' && more == 0).then_some(())?;
                     nothing |= counts;
                     match byte {
@@ -160,7 +161,7 @@ impl<'a> Skim<'a> {
     }
 }
 
-/// Takes what a text says by its field's name; nothing where it would have to be read for it.
+/// Reads what a string says under its field's name; `None` if it has escapes and would have to be read.
 fn told(name: &str, text: Option<&str>, says_all: &mut Says) -> Option<()> {
     if listed_name(&MESSAGES, name) {
         let inner = says(text?);
@@ -203,7 +204,7 @@ mod tests {
 
     #[test]
     fn what_is_stepped_over() {
-        // Brackets, marks and backslashes at every place of a block.
+        // Brackets, quotes and backslashes at every position in a block.
         for length in 0..200 {
             let fill = "x".repeat(length);
             for text in ["]", "\\\"]", "\\\\", "\\\\\\\"}", "{[\\\\\\\\"] {
