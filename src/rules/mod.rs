@@ -2,7 +2,7 @@
 //!
 //! A rule sees [`Fact`]s, keeps its own bounded state, and raises a [`Signal`] once its evidence reaches the lowest
 //! rung of its ladder. Rules know nothing about verdicts; `policy` turns signals into verdicts. To add a rule, write
-//! its file and add one line to the [`registry!`] below.
+//! its file and add one line to the `registry!` below.
 
 mod continuation_loop;
 mod counter;
