@@ -16,8 +16,9 @@ const WAITS: [&str; 7] = ["backoff", "cooldown", "delay", "pause", "retry", "sle
 /// Words in the names of arguments in milliseconds.
 const MILLISECONDS: [&str; 3] = ["millis", "milliseconds", "ms"];
 
-/// The same for minutes.
+/// Words in the names of arguments in minutes, and in hours.
 const MINUTES: [&str; 4] = ["min", "mins", "minute", "minutes"];
+const HOURS: [&str; 4] = ["hour", "hours", "hr", "hrs"];
 
 /// How long a call waits before it acts, in milliseconds, if an argument says so.
 pub(crate) fn backoff(call: &ToolCall) -> Option<i64> {
@@ -71,6 +72,7 @@ fn length(unit: &str) -> Option<i64> {
         () if is("ms", &MILLISECONDS) => Some(1),
         () if is("s", &["sec", "second", "seconds", "secs"]) => Some(1000),
         () if is("m", &MINUTES) => Some(60_000),
+        () if is("h", &HOURS) => Some(3_600_000),
         () => None,
     }
 }
@@ -81,6 +83,7 @@ fn milliseconds(name: &str, value: &Value) -> Option<i64> {
     Some(number.saturating_mul(match () {
         () if any_listed(&MILLISECONDS, name) => 1,
         () if any_listed(&MINUTES, name) => 60_000,
+        () if any_listed(&HOURS, name) => 3_600_000,
         () => 1000,
     }))
 }
@@ -234,7 +237,7 @@ fn idles(line: &str) -> bool {
     line.len() <= LINE_OF_WAIT && (same(first, "wait") || same(line, "z")) && words.all(plain)
 }
 
-/// The longest sleep in a command line, in milliseconds: `sleep 30`, `sleep 1m`.
+/// The longest sleep in a command line, in milliseconds: `sleep 30`, `sleep 1m`, `sleep 2h`.
 fn sleeps(line: &str) -> i64 {
     let lengths = line.match_indices("sleep ").map(|(at, found)| {
         let alone =
@@ -242,7 +245,12 @@ fn sleeps(line: &str) -> i64 {
         let rest = line.get(at + found.len()..).unwrap_or_default();
         let digits = end_of_digits(rest.as_bytes(), 0);
         let number: i64 = rest.get(..digits).and_then(|number| number.parse().ok()).unwrap_or(0);
-        let unit = if rest.get(digits..).is_some_and(|rest| rest.starts_with(['m', 'h'])) { 60_000 } else { 1000 };
+        let unit = match rest.as_bytes().get(digits) {
+            Some(b'm') => 60_000,
+            Some(b'h') => 3_600_000,
+            Some(b'd') => 86_400_000,
+            _ => 1000,
+        };
         if alone { number.saturating_mul(unit) } else { 0 }
     });
     lengths.max().unwrap_or(0)
@@ -258,6 +266,19 @@ mod tests {
     fn lists_are_sorted() {
         for list in [&WAITS[..], &MILLISECONDS, &SLEEPERS, &LATER] {
             assert_sorted(list);
+        }
+    }
+
+    #[test]
+    fn units_of_sleep() {
+        let lengths = [
+            ("sleep 5; make", 5_000),
+            ("sleep 2m", 120_000),
+            ("sleep 1h && make", 3_600_000),
+            ("sleep 1d", 86_400_000),
+        ];
+        for (line, length) in lengths {
+            assert_eq!(sleeps(line), length, "{line}");
         }
     }
 
@@ -309,6 +330,8 @@ mod tests {
             ("Rate limit reached, please try again in 500ms", Some(500)),
             ("try again in 2 minutes", Some(120_000)),
             (r#"{"error":"busy","retry_after_ms":250}"#, Some(250)),
+            ("Too many requests: retry after 1 hour.", Some(3_600_000)),
+            ("Quota used up, try again in 2 hours.", None),
             ("wait 5 sec before the next one", Some(5_000)),
             ("Retry-After: 90000", None),
             ("Retry-After: 0", None),
