@@ -102,7 +102,7 @@ function field(name: string, value: string): HTMLElement {
   );
 }
 
-/** Trend, badges, phases and the graph, as they stood after the selected event. */
+/** Shows the trend, badges, phases and graph after the selected event. */
 export function showFlow(view: View, actions: Actions): void {
   const card = the("flow-card");
   if (view.trace === undefined || view.states.length === 0) {
@@ -140,7 +140,7 @@ export function showFlow(view: View, actions: Actions): void {
   the("flow").replaceChildren(...parts);
 }
 
-/** The agents of the run below those that started them, with what each did and cost. */
+/** The agents of the run as a tree, with the events and cost of each. */
 function agents(events: readonly TraceEvent[], config: Config, { choose }: Actions): HTMLElement[] {
   const members = family(events, config);
   if (members.length < 2) return [];

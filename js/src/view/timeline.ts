@@ -1,5 +1,4 @@
-// The run as a picture: lanes, loops with arcs back to their onset, and the ladder. Only the columns in sight are
-// drawn.
+// Draws the run: lanes, loops with arcs back to their onset, and the levels. Only the visible columns are drawn.
 
 import type { Level, TraceEvent } from "../generated/types.ts";
 import { h, s } from "./dom.ts";
@@ -16,7 +15,7 @@ export interface Scene {
 }
 
 const MARK = 12;
-/** Marks of one lane drawn in one column; more are summed up. */
+/** Maximum number of marks per lane and column; further ones are summarised. */
 const STACK = 4;
 const ARCS = 56;
 const BAR = 20;
@@ -24,7 +23,7 @@ const BARS = 5;
 const RUNG = 13;
 const AXIS = 38;
 const NARROWEST = 15;
-/** Bars of the overview. */
+/** Maximum number of bars in the overview. */
 const BINS = 300;
 
 /** A drawn timeline. */
