@@ -44,11 +44,11 @@ Exit codes: 0 the level was not reached, 1 a file cannot be read, or most of it 
 rest, 2 wrong usage, 3 the level was reached.
 `;
 
-/** How wide the quoted arguments and outputs may be. */
+/** Maximum width of quoted arguments and outputs, in characters. */
 const WIDTH = 96;
-/** Characters of a call that are remembered to be compared. */
+/** Maximum length of a call kept for comparison, in UTF-16 code units. */
 const COMPARED = 2_000;
-/** Events that are remembered to be quoted. */
+/** Maximum number of events kept for quoting. */
 const REMEMBERED = 4_000;
 
 const OWN = {

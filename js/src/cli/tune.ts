@@ -81,7 +81,7 @@ interface Outcome {
   judged: number;
 }
 
-/** A change that may help. */
+/** A change that may reduce false alarms. */
 interface Candidate {
   change: Config;
   /** The tool that it affects; undefined for a change that affects all. */

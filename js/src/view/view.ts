@@ -9,7 +9,7 @@ export interface View {
   layout: Layout;
   /** Undefined while the run is judged for the first time. */
   analysis: Analysis | undefined;
-  /** States of the detector along the run, for `stateAt`. */
+  /** Saved states of the detector, for `stateAt`. */
   states: Uint8Array[];
   config: Config;
   /** The index of the selected event. */
