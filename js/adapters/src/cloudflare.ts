@@ -84,8 +84,8 @@ export type OptionsOf = (agent: any) => CloudflareOptions;
 /** The result of {@link createLoopGuard}. */
 export interface CloudflareGuard {
   /**
-   * A subclass whose agents are watched. Hooks of the base class run first (only `afterToolCall` and `onStepEnd` run
-   * after Loopwarden's). Hooks of a class that extends the result have to call `super`, as usual.
+   * A subclass whose agents are watched. In `beforeStep`, `beforeToolCall` and `onChunk` the hook of the base class runs
+   * first, in the others Loopwarden's. Hooks of a class that extends the result have to call `super`, as usual.
    */
   // biome-ignore lint/suspicious/noExplicitAny: as above.
   agent<BASE extends ThinkClass>(base: BASE): BASE & (new (...args: any[]) => Guarded);
