@@ -1,5 +1,6 @@
-// Prints one JSON object a line: {"name", "unit", "median", "best", "samples"}. What is compared runs in the same process,
-// turn by turn, so that a busy machine slows both down alike. With --long, also the cost of an event after 10^3 and 10^6.
+// Prints one JSON object per line: {"name", "unit", "median", "best", "samples"}. Compared variants run interleaved in
+// the same process, so that a busy machine slows them down alike. With --long, also the cost of an event after 10^3 and
+// 10^6.
 import { performance } from "node:perf_hooks";
 import { LoopDetector } from "../dist/index.node.js";
 import { PlainDetector } from "./plain.mjs";
@@ -9,7 +10,7 @@ const SAMPLES = 25;
 const WORDS =
   "cart price total test expected received undefined at line module import file null state user order".split(" ");
 
-/** The numbers of `benches/support/workload.rs`: a function that tells the next one below a limit. */
+/** The generator of `benches/support/workload.rs`: returns a function for the next number below a limit. */
 function numbers(seed) {
   let state = (Math.imul(seed, 2654435761) + 1) >>> 0;
   return (limit) => {
@@ -20,7 +21,7 @@ function numbers(seed) {
 
 const padded = (number, width, radix = 10) => number.toString(radix).padStart(width, "0");
 
-/** What an output looks like, one part after the other. */
+/** Generators of outputs, piece by piece. */
 const KINDS = {
   prose(below) {
     const word = WORDS[below(16)];
@@ -39,7 +40,7 @@ const KINDS = {
   },
 };
 
-/** Text of at least a length, different for every seed; the same on every run. */
+/** Text of at least a length, different for every seed and the same in every run. */
 function text(kind, length, seed) {
   const below = numbers(seed);
   let made = "";
@@ -49,7 +50,7 @@ function text(kind, length, seed) {
 
 let calls = 0;
 
-/** Calls with 200 bytes of arguments and their results: healthy work, no two alike, one in eight fails. */
+/** Calls with 200 bytes of arguments and their results: honest work without repetition, of which one in eight fails. */
 function pairs(kind, count, output) {
   return Array.from({ length: count }, () => {
     const seed = ++calls;
@@ -65,7 +66,7 @@ function pairs(kind, count, output) {
 
 const SYLLABLES = "ba con der est fi gor hal in jo ker lun mi nor op pra tis".split(" ");
 
-/** What is streamed, one part after the other: it says something new all the time. */
+/** Generators of streamed text without repetition, piece by piece. */
 const STREAMS = {
   prose: (below, word) => word() + (below(12) === 0 ? ".\n" : " "),
   code: (below, word) => `    let ${word()} = ${word()}(&${word()}, ${below(900)});\n`,

@@ -1,4 +1,4 @@
-// What people write first: canonical JSON, SHA-256, three identical in a row. The yardstick of the benchmark.
+// The baseline of the benchmark, a typical first implementation: canonical JSON, SHA-256, three identical in a row.
 import { createHash } from "node:crypto";
 
 const THRESHOLD = 3;

@@ -1,17 +1,17 @@
-// What the proxy adds: milliseconds before a request is sent on, by the length of its conversation; microseconds a chunk of
-// an answer that streams; memory after so many conversations. Prints one JSON object a line, like bench.mjs.
-// Run it with --expose-gc, so that memory is what is held and not what waits to be collected.
+// The overhead of the proxy: milliseconds until a request is sent on, by length of the conversation; microseconds per
+// chunk of a streaming answer; memory by number of conversations. Prints one JSON object per line, like bench.mjs. Run
+// it with --expose-gc, so that only live memory is counted.
 import { performance } from "node:perf_hooks";
 import { createLoopProxy, MemoryCache } from "../dist/proxy.js";
 
-/** Turns of a conversation that are measured. */
+/** Number of turns of a conversation that are measured. */
 const TURNS = 20;
 
 const WORDS = "cart price total test expected received undefined line module import file null state user order".split(
   " ",
 );
 
-/** Text of a length, different for every seed. */
+/** Text of at least a length, different for every seed. */
 function text(length, seed) {
   let [made, state] = ["", (seed * 2654435761 + 1) >>> 0];
   while (made.length < length) {
@@ -47,7 +47,7 @@ function print(name, values, unit) {
   console.log(JSON.stringify({ name, unit, median: at(0.5), p99: at(0.99), samples: values.length }));
 }
 
-/** Milliseconds from the request to upstream: of one more request of a conversation, and of the first one of it. */
+/** Milliseconds from a request to upstream: of a further request of a conversation, and of its first one. */
 async function latency(length, enabled, samples) {
   let reached = 0;
   const proxy = createLoopProxy({
@@ -59,7 +59,7 @@ async function latency(length, enabled, samples) {
     },
   });
   const [times, first] = [[], []];
-  // Conversations that go on for a few turns around that length; the first request of each brings it there.
+  // Conversations of a few turns around that length; the first request of each brings it to that length.
   for (let number = -5; number < samples / TURNS; number++) {
     const all = conversation(length + TURNS + 2, number + 5);
     for (let turn = 0; turn <= TURNS; turn++) {
@@ -73,7 +73,7 @@ async function latency(length, enabled, samples) {
   return { times, first };
 }
 
-/** Microseconds a chunk of an answer takes on its way. */
+/** Microseconds per chunk of a streaming answer. */
 async function streaming(enabled, samples) {
   const chunks = Array.from({ length: 2000 }, (_, index) =>
     new TextEncoder().encode(

@@ -1,5 +1,5 @@
-// How long it takes to begin: Node alone, the package imported, a first verdict, one hook of the command. Each sample is a
-// process of its own, turn by turn with Node alone, whose time is taken off.
+// Measures the start: importing the package, a first verdict, one hook of the command. Each sample is a separate
+// process, interleaved with Node alone, whose time is subtracted.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,7 +13,7 @@ const entry = JSON.stringify(new URL("../dist/index.node.js", import.meta.url).h
 const script = (text) => ["--input-type=module", "--eval", text];
 
 const hook = {
-  // As hosts name sessions.
+  // Hosts use UUIDs as session ids.
   session_id: "0190f6a2-7b1c-7d3e-9f00-1234567890ab",
   hook_event_name: "PreToolUse",
   tool_name: "Read",
@@ -23,7 +23,7 @@ const hook = {
   transcript_path: "",
 };
 
-/** Milliseconds of a process from start to end. */
+/** The duration of a process in milliseconds. */
 function started(args, input = "") {
   const begin = performance.now();
   const { status, stderr } = spawnSync(process.execPath, args, { input });
@@ -31,7 +31,7 @@ function started(args, input = "") {
   return performance.now() - begin;
 }
 
-/** What beginning costs, in nanoseconds, over Node's own start. */
+/** The times of each start in nanoseconds, over Node's own. */
 export function starts() {
   const state = mkdtempSync(join(tmpdir(), "loopwarden-bench-"));
   const first = 'new LoopDetector().record({ type: "output", text: "hello" })';

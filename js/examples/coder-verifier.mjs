@@ -1,12 +1,13 @@
-// A coder and a verifier who hand work to each other: the host tells what they do and shows how far they are, until the
-// tests pass, a budget is spent or the loop stalls. Run it: node examples/coder-verifier.mjs
+// A coder and a verifier that hand work to each other: the host records what they do and shows their progress, until
+// the tests pass, a budget is spent or the loop stalls. Run it: node examples/coder-verifier.mjs
 import { fileURLToPath } from "node:url";
 import { LoopDetector } from "loopwarden";
 
 /**
- * @param {Iterable<{ patch: string, failing: string[] }>} laps what stands for your agents: one lap's patch, and the tests
+ * @param {Iterable<{ patch: string, failing: string[] }>} laps stands for your agents: the patch of each lap, and the
+ * tests
  *   that the verifier saw fail.
- * @returns why the loop ended, what a user interface shows after every lap, and the record to log where it was halted.
+ * @returns why the loop ended, what a user interface shows after every lap, and the record to log if it was halted.
  */
 export function run(laps) {
   const detector = new LoopDetector({
@@ -49,11 +50,11 @@ export function run(laps) {
 }
 
 const tests = ["login", "logout", "refresh", "expiry", "roles", "audit", "lockout"];
-/** Laps that leave so many tests failing, each with a patch of its own. */
+/** Laps after which these numbers of tests fail, each with a different patch. */
 const lapsTo = (counts) =>
   counts.map((count, lap) => ({ patch: `+ const attempt = ${lap};`, failing: tests.slice(0, count) }));
 
-/** One pair that gets there, and one that comes down to two failing tests and no further. */
+/** One pair that succeeds, and one that gets stuck at two failing tests. */
 export const story = () => ({
   converging: run(lapsTo([7, 4, 2, 0])),
   stalled: run(lapsTo([7, 4, 2, 2, 2, 2, 2])),

@@ -1,5 +1,5 @@
-// A handler of failed attempts: it counts the loops of each task, asks a judge where counting is not enough, stops at the
-// gate and starts over when a human has answered. Run it: node examples/failure-handler.mjs
+// A handler of failed attempts: it counts the loops of each task, asks a judge if counting is not enough, stops at the
+// gate and starts over once a human has answered. Run it: node examples/failure-handler.mjs
 import { fileURLToPath } from "node:url";
 import { LoopDetector } from "loopwarden";
 
@@ -10,17 +10,18 @@ export class FailureHandler {
   #ask;
 
   /**
-   * @param {(question: string) => Promise<object>} evaluate what stands for your judge, often a small model: it answers
-   *   the question, which holds signatures and no payloads, with the fields of an `evaluation`.
-   * @param {(report: object) => Promise<string | undefined>} ask what stands for your human: reads the report and gives
-   *   guidance, or nothing to leave the task alone.
+   * @param {(question: string) => Promise<object>} evaluate stands for your judge, often a small model: it answers the
+   *   question, which contains signatures and no payloads, with the fields of an `evaluation`.
+   * @param {(report: object) => Promise<string | undefined>} ask stands for your human, who reads the report and
+   * returns
+   *   guidance, or nothing to abandon the task.
    */
   constructor(evaluate, ask) {
     this.#evaluate = evaluate;
     this.#ask = ask;
   }
 
-  /** What to do after a failure: try again, with guidance where there is some, wait before that, or stop. */
+  /** Decides what to do after a failure: retry, with guidance if there is some, wait first, or stop. */
   async handle(failure) {
     const { task, at } = failure;
     let verdict = this.detector.record({ type: "failure", ...failure });
@@ -33,18 +34,20 @@ export class FailureHandler {
     if (verdict.level === "gate") {
       const guidance = await this.#ask(this.detector.report({ task }));
       if (guidance === undefined) return { action: "stop" };
-      // The human has changed the context, so that the old count says nothing any more.
+      // The human has changed the context, so the old count no longer means anything.
       this.log.push(...this.detector.reset({ task }, "human-intervention"));
       return { action: "retry", guidance };
     }
     if (verdict.level === "halt") return { action: "stop" };
-    // Not the agent's fault, and not counted: something it depends on is down.
+    // Not the agent's fault and not counted: a dependency is down.
     if (verdict.recommendation === "retry-with-backoff") return { action: "wait" };
     return { action: "retry", ...(verdict.guidance !== undefined && { guidance: verdict.guidance }) };
   }
 }
 
-/** A login that does not get better: twice the same error, a new one that the judge sees through, and that one again. */
+/**
+ * A login that does not improve: the same error twice, a new one that the judge recognises as a loop, and that again.
+ */
 export async function story() {
   const [questions, told] = [[], []];
   const handler = new FailureHandler(

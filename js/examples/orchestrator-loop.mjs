@@ -1,5 +1,5 @@
-// An orchestrator that works off a plan. It asks before a task is executed, recovers where the task has been going round,
-// and records what came of every attempt. Run it: node examples/orchestrator-loop.mjs
+// An orchestrator that works through a plan. It checks before a task is executed, recovers if the task has been
+// looping, and records the outcome of every attempt. Run it: node examples/orchestrator-loop.mjs
 import { fileURLToPath } from "node:url";
 import { LoopDetector } from "loopwarden";
 
@@ -13,23 +13,24 @@ export class Orchestrator {
   #left = new Set();
 
   /**
-   * @param {(task: string, context: string | undefined) => { status: string }} execute what stands for your agent: it works
-   *   on a task, with what recovery put into the context, and says what came of it as the fields of an `attempt`.
+   * @param {(task: string, context: string | undefined) => { status: string }} execute stands for your agent: it works
+   * on a
+   *   task, with the text of the recovery as context, and returns the outcome as the fields of an `attempt`.
    */
   constructor(execute) {
     this.#execute = execute;
   }
 
-  /** One tick. Says whether the task was executed. */
+  /** Processes a task; returns whether it was executed. */
   tick(task, at) {
     if (this.#left.has(task)) return false;
-    // Nothing has changed since the last attempt, so that is how this one would end.
+    // Nothing has changed since the last attempt, so this one is expected to end the same way.
     const expected = this.#latest.get(task) ?? { status: "pending" };
     const before = this.detector.check({ type: "attempt", task, at, ...expected });
     if (before.recovery) {
       const { topic, text } = before.recovery;
       this.recoveries.push({ task, topic, text });
-      // Authority to unblock, or the advice to try something else: the agent gets it for as long as the task lasts.
+      // Permission to unblock, or advice to try something else: the agent gets it for the rest of the task.
       this.#context.set(task, text);
       if (before.recommendation === "force-next" || before.recommendation === "escalate") {
         this.#left.add(task); // Done, set aside, or a human's from here on: go and notify one.
@@ -44,7 +45,10 @@ export class Orchestrator {
   }
 }
 
-/** Three tasks: one that the planner proposes although it is done, one that authority helps, one that nothing helps. */
+/**
+ * Three tasks: one that the planner proposes although it is done, one that recovers with permission, one that nothing
+ * helps.
+ */
 export function story() {
   const orchestrator = new Orchestrator((task, context) => {
     if (task === "T3.4.2") return { status: "done", completedWork: ["Implemented dashboard.tsx"] };

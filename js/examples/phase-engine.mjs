@@ -1,5 +1,5 @@
-// A workflow engine that asks before an issue enters a phase. At a gate the issue gets a label and waits; when a human has
-// taken the label off, it goes on. Run it: node examples/phase-engine.mjs
+// A workflow engine that checks before an issue enters a phase. At a gate the issue gets a label and waits; once a
+// human has removed the label, it goes on. Run it: node examples/phase-engine.mjs
 import { fileURLToPath } from "node:url";
 import { LoopDetector } from "loopwarden";
 
@@ -15,7 +15,7 @@ export class PhaseEngine {
     return issue;
   }
 
-  /** Moves an issue to a phase. Says whether it is there now. */
+  /** Moves an issue to a phase; returns whether it moved. */
   move(id, to) {
     const issue = this.issue(id);
     if (issue.labels.size > 0) return false; // It waits for a human.
@@ -25,24 +25,24 @@ export class PhaseEngine {
       const [reason] = verdict.findings;
       issue.comments.push(reason?.message ?? verdict.level);
       if (verdict.label !== undefined) issue.labels.add(verdict.label);
-      // A check changes nothing: that it was obeyed is told, and the metrics count it.
+      // A check records nothing, so record that it was obeyed: the metrics count this.
       if (reason) this.detector.record({ type: "host", kind: "hook-block", task: id, name: reason.rule });
       return false;
     }
-    // Only what happens is recorded, so that a refused transition is no visit.
+    // Only actual transitions are recorded, so that a refused one does not count as a visit.
     this.detector.record(transition);
     issue.phase = to;
     return true;
   }
 
-  /** A human has looked at the issue, mended what was wrong, and takes the label off. */
+  /** Called when a human has fixed the problem and removes the label. */
   clear(id) {
     this.issue(id).labels.clear();
     this.detector.acknowledge({ task: id }, { decision: "continue" });
   }
 }
 
-/** An issue whose tests fail again and again, until a human mends the runner. */
+/** An issue whose tests fail repeatedly until a human fixes the runner. */
 export function story() {
   const engine = new PhaseEngine();
   const told = [];

@@ -1,7 +1,7 @@
-// Completes a package-lock.json: a registry that mirrors one platform alone has no packages of the others, npm then leaves
-// them out of the lock that it writes, and `npm ci` refuses such a lock. Adds what is missing, by the versions that the
-// packages themselves name; integrity comes with the next `npm install` on a registry that has them.
-// Run it after `npm install` of whatever changes the lock: node scripts/lock.mjs [folder …]
+// Completes a package-lock.json: if a registry mirrors only one platform, npm omits the optional packages of the others
+// from the lock, and `npm ci` rejects such a lock. Adds the missing ones, in the versions that the packages themselves
+// name; their integrity is added by the next `npm install` from a registry that has them. Run it after every
+// `npm install` that changes the lock: node scripts/lock.mjs [folder …]
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -9,7 +9,7 @@ const FOLDERS = [".", "test", "tools/binaryen", "tools/biome", "tools/jco", "too
 const SYSTEMS = ["aix", "android", "darwin", "freebsd", "linux", "netbsd", "openbsd", "openharmony", "sunos", "win32"];
 const PROCESSORS = ["arm64", "arm", "ia32", "loong64", "mips64el", "ppc64", "riscv64", "s390x", "wasm32", "x64"];
 
-/** Where npm would look for a package that the one at `from` asks for: the nearest folder that has it. */
+/** The path at which npm finds a dependency of the package at `from`: the nearest folder that has it. */
 function found(packages, from, name) {
   for (let at = from; ; at = at.slice(0, Math.max(0, at.lastIndexOf("node_modules/") - 1))) {
     const path = `${at === "" ? "" : `${at}/`}node_modules/${name}`;
@@ -18,7 +18,7 @@ function found(packages, from, name) {
   }
 }
 
-/** The platform in a package's name; absent where it names none, so that the package is for all. */
+/** The platform in a package's name; without a field if the package is for all values of it. */
 function platform(name) {
   const words = name.split(/[^a-z0-9]+/i).map((word) => (word === "windows" ? "win32" : word));
   // `armv7`, `arm-gnueabihf` and the like are all `arm`.
@@ -51,7 +51,7 @@ for (const folder of process.argv.length > 2 ? process.argv.slice(2) : FOLDERS) 
         process.exitCode = 1;
         continue;
       }
-      // Where two want different versions, the second one lives below the package that wants it.
+      // If two packages need different versions, the second one is nested below the package that needs it.
       const own = `${at}/node_modules/${name}`;
       const shared = `node_modules/${name}`;
       const place = lock.packages[shared] === undefined && !at.includes("/node_modules/") ? shared : own;

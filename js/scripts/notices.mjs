@@ -1,6 +1,6 @@
-// Writes THIRD-PARTY-NOTICES.txt, the licences of what the package carries of others: the npm packages that are bundled into
-// the command line, and the Rust crates inside the WebAssembly module, as cargo knows them. With --check it fails where the
-// file is not up to date.
+// Writes THIRD-PARTY-NOTICES.txt, the licences of third-party code in the package: the npm packages bundled into the
+// command line, and the Rust crates in the WebAssembly module, according to cargo. With --check it fails if the file is
+// not up to date.
 import { execFileSync } from "node:child_process";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 
 const js = fileURLToPath(new URL("..", import.meta.url));
 const target = join(js, "THIRD-PARTY-NOTICES.txt");
-/** What `alwaysBundle` in tsdown.config.ts names, with what is bundled because of it. */
+/** The packages in `alwaysBundle` of tsdown.config.ts and their bundled dependencies. */
 const BUNDLED = [
   "@modelcontextprotocol/sdk",
   "content-type",
@@ -19,7 +19,7 @@ const BUNDLED = [
   "zod",
 ];
 
-/** The texts of the licences in a folder: where there are several to choose from, MIT is taken. */
+/** The licence texts in a folder; if there is a choice, MIT is taken. */
 async function licence(folder) {
   const names = (await readdir(folder)).filter((name) => /^(licen[cs]e|copying|notice)/i.test(name)).sort();
   const mit = names.filter((name) => /mit/i.test(name));

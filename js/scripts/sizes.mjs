@@ -1,5 +1,5 @@
-// How many bytes files take: node scripts/sizes.mjs FILE… prints for each of them its bytes as they are, and compressed as hard
-// as gzip and Brotli can, as a web server would once and for all.
+// Prints the size of files in bytes, raw and compressed by gzip and Brotli at the highest level:
+// node scripts/sizes.mjs FILE…
 import { readFileSync } from "node:fs";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 

@@ -1,7 +1,7 @@
-// Runs a development tool that only some steps need: node scripts/tool.mjs TOOL ARGUMENTS… in the caller's folder.
-// Each is a folder of tools/ with a lock of its own, installed when it is first asked for and when its lock has changed, so
-// that nobody waits for a tool that is not used. `node` is the machine's own where that runs what the tests are written in,
-// else one from npm; it installs what the tests need besides.
+// Runs a development tool that only some steps need: node scripts/tool.mjs TOOL ARGUMENTS… in the caller's folder. Each
+// tool is a folder of tools/ with its own lock, installed on first use and whenever its lock has changed, so that
+// nobody waits for unused tools. `node` is the installed Node if it is recent enough for the tests, else one from npm;
+// it also installs the dependencies of the tests.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 
 const js = fileURLToPath(new URL("..", import.meta.url));
 
-/** The oldest Node that knows `using` and reads TypeScript. */
+/** The oldest Node that supports `using` and runs TypeScript. */
 const NODE = 24;
 const TOOLS = {
   biome: { folder: "biome", package: "@biomejs/biome", bin: "bin/biome" },
@@ -18,21 +18,21 @@ const TOOLS = {
   "wasm-opt": { folder: "binaryen", package: "binaryen", bin: "bin/wasm-opt" },
 };
 
-/** What is written beside installed packages: the digest of the lock they are from, as `cargo xtask` writes it, too. */
+/** The digest of a lock, stored with the installed packages; `cargo xtask` writes the same. */
 function digest(lock) {
   const length = Buffer.alloc(8);
   length.writeBigUInt64LE(BigInt(lock.length));
   return createHash("sha256").update(length).update(lock).digest("hex");
 }
 
-/** Installs the locked packages of a folder, unless they are there already. */
+/** Installs the locked packages of a folder, unless that has been done. */
 function install(folder) {
   const wanted = digest(readFileSync(join(folder, "package-lock.json")));
   const stamp = join(folder, "node_modules/.loopwarden-lock");
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
   console.error(`installing ${folder}`);
   const env = { ...process.env, npm_config_fund: "false", npm_config_audit: "false" };
-  // Where npm runs this script, its settings are in the environment: those of a prefix would point it elsewhere.
+  // If npm runs this script, its settings are in the environment, and a prefix would install elsewhere.
   for (const name of ["npm_config_prefix", "npm_config_local_prefix"]) delete env[name];
   const npm = process.env.npm_execpath;
   const [command, first] = npm ? [process.execPath, [npm]] : [process.platform === "win32" ? "npm.cmd" : "npm", []];
@@ -43,7 +43,7 @@ function install(folder) {
   writeFileSync(stamp, wanted);
 }
 
-/** A Node that runs the tests. */
+/** The path of a Node that can run the tests. */
 function node() {
   if (Number.parseInt(process.versions.node, 10) >= NODE) return process.execPath;
   const folder = join(js, "tools/node");
@@ -66,7 +66,7 @@ if (tool) {
   program = node();
   install(join(js, "test"));
 }
-// Whatever the program starts as `node` is the same one.
+// Makes the same Node available as `node` to child processes.
 const separator = process.platform === "win32" ? ";" : ":";
 const path = tool ? process.env.PATH : `${dirname(program)}${separator}${process.env.PATH}`;
 const { status, signal, error } = spawnSync(program, args, { stdio: "inherit", env: { ...process.env, PATH: path } });

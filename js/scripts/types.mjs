@@ -1,5 +1,5 @@
-// Generates src/generated/types.ts and public.ts from the published JSON Schemas; with --check, fails when one is not up to
-// date. Schemas and src/generated/rules.ts come from the core itself: `cargo xtask schema`.
+// Generates src/generated/types.ts and public.ts from the published JSON Schemas; with --check, fails if one is not up
+// to date. The schemas and src/generated/rules.ts are generated from the core: `cargo xtask schema`.
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { compile } from "json-schema-to-typescript";
 
@@ -7,7 +7,7 @@ const folder = new URL("../schema/", import.meta.url);
 const target = new URL("../src/generated/types.ts", import.meta.url);
 const publicTarget = new URL("../src/generated/public.ts", import.meta.url);
 
-// What goes in may be `null` where what comes out is left out. A type that does both is named after what comes out.
+// Inputs may be `null` where outputs are omitted. Outputs come last, so that a type used for both has their definition.
 const names = (await readdir(folder)).filter((name) => name.endsWith(".schema.json")).sort();
 const written = ["error", "metrics", "record", "report", "status", "verdict"].map((name) => `${name}.schema.json`);
 names.sort((a, b) => Number(written.includes(a)) - Number(written.includes(b)));
@@ -19,9 +19,9 @@ for (const name of names) {
   Object.assign(definitions, $defs, { [root.title]: root });
   documents[name.replace(".schema.json", "")] = { $ref: `#/$defs/${root.title}` };
 }
-// Definitions of schemas are in one place here, and fields that all events have are those of one interface.
+// Collects the definitions of all schemas; the fields that all events share become one interface.
 const common = Object.keys(definitions.Context.properties);
-// Open in the schema, where each kind closes itself; an interface that others extend would open them all.
+// Open in the schema, where each kind of event is closed; an open base interface would open all kinds.
 definitions.Context.additionalProperties = false;
 for (const kind of definitions.Event.oneOf) {
   for (const name of common) delete kind.properties[name];
@@ -48,9 +48,9 @@ const strip = (/** @type {any} */ node) => {
   if (Array.isArray(node)) return node.map(strip);
   if (node === null || typeof node !== "object") return node;
   const { format, minimum, maximum, default: _, ...rest } = node;
-  // A description beside a reference would make a copy of the type under another name.
+  // A description beside a reference would create a copy of the type under another name.
   if ("$ref" in rest && "description" in rest) return { description: rest.description, allOf: [{ $ref: rest.$ref }] };
-  // Any JSON: a schema that says nothing but what it is for.
+  // Any JSON: a schema with only a description.
   if (Object.keys(rest).length === 1 && typeof rest.description === "string") return { ...rest, tsType: "unknown" };
   return Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, strip(value)]));
 };
@@ -70,7 +70,7 @@ const compiled = await compile(here(strip(schema)), "Documents", {
   unreachableDefinitions: true,
 });
 
-// Where a definition was found in the schemas is no news to who reads the types.
+// Removes remarks about where a definition was found.
 const found = compiled.replaceAll(
   / \*\n \* This interface was referenced by `Documents`'s JSON-Schema\n \* via the `definition` "\w+"\.\n/g,
   "",
@@ -79,7 +79,7 @@ const found = compiled.replaceAll(
 const rules = Object.keys(definitions.Config.properties.rules.properties);
 if (rules.length === 0) throw new Error("the schema of the configuration names no rule");
 
-/** Replaces what is there so often. */
+/** Replaces a pattern; throws unless it occurs `times` times. */
 function replaced(text, pattern, replacement, times) {
   let count = 0;
   const result = text.replaceAll(pattern, (...match) => {
@@ -90,8 +90,8 @@ function replaced(text, pattern, replacement, times) {
   return result;
 }
 
-// What the schemas of answers cannot say without making those of newer versions invalid: which rules there are, and that
-// what asks something of the host says what to tell the agent.
+// Adds what the schemas of outputs cannot express without invalidating outputs of newer versions: the ids of rules, and
+// that verdicts from `nudge` on have guidance.
 const ids = rules.map((id) => `  | ${JSON.stringify(id)}`).join("\n");
 let text = `${found}/**\n * The id of a rule.\n */\nexport type RuleId =\n${ids};\n`;
 text = replaced(text, /^( +)rule: string;$/gm, (_, indent) => `${indent}rule: RuleId;`, 3);
@@ -107,7 +107,7 @@ export type Verdict = VerdictFields &
   );
 `;
 
-// Names that the DOM has too are told from its own: an import must not hide them.
+// Renames types whose names the DOM has too, so that an import does not shadow them.
 const RENAMED = { Event: "AgentEvent", MessageEvent: "AgentMessageEvent", CustomEvent: "AgentCustomEvent" };
 const exported = [...text.matchAll(/^export (?:type|interface) (\w+)/gm)].map(([, name]) => name ?? "").sort();
 for (const name of Object.keys(RENAMED)) if (!exported.includes(name)) throw new Error(`there is no ${name}`);

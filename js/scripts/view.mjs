@@ -1,4 +1,5 @@
-// Makes dist/view.html: the page of `loopwarden view`, its script and style inside. The CLI puts in the module and the run.
+// Builds dist/view.html: the page of `loopwarden view` with its script and style inlined. The CLI adds the modules and
+// the run.
 import { createHash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { build, transform } from "esbuild";
@@ -14,10 +15,10 @@ const bundle = await build({
   target: "es2022",
   charset: "utf8",
   write: false,
-  // The glue can also fetch its module from beside it; the page hands it over instead.
+  // The glue could fetch its module from its own URL, but the page provides it.
   logOverride: { "empty-import-meta": "silent" },
 });
-// In a script only these could end it early, or make the HTML parser look for another end.
+// Only these sequences could end a script early, or make the HTML parser look for another end.
 const script = (bundle.outputFiles[0]?.text ?? "").trim().replaceAll(/<(\/script|!--|script)/gi, "\\x3c$1");
 const { code } = await transform(await readFile(new URL("style.css", source), "utf8"), { loader: "css", minify: true });
 const style = code.trim();
@@ -25,7 +26,8 @@ const style = code.trim();
 const hash = (text) => `sha256-${createHash("sha256").update(text).digest("base64")}`;
 const parts = { "script-hash": hash(script), "style-hash": hash(style), style, script };
 const page = await readFile(new URL("page.html", source), "utf8");
-// The run and the module stay as they are: the CLI fills them in. The comments keep the template valid for linters.
+// The placeholders of the run and the modules stay: the CLI fills them in. The comments keep the template valid for
+// linters.
 const whole = page.replaceAll(
   /\/\*\{\{([\w-]+)\}\}\*\/|\{\{([\w-]+)\}\}/g,
   (all, quiet, open) => parts[quiet ?? open] ?? all,

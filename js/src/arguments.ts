@@ -1,10 +1,14 @@
 import { type ErrorCode, LoopwardenError } from "./errors.ts";
 import { reason } from "./module.ts";
 
-/** The longest accepted text, in UTF-16 code units: what the core can surely parse within its 4 GiB of memory. */
+/** The longest accepted text, in UTF-16 code units; the core is sure to parse this much within its 4 GiB of memory. */
 const MAX_TEXT = 32 * 1024 * 1024;
 
-/** The JSON text of an argument, or an error that says why there is none and names it. */
+/**
+ * An argument as JSON text. A string is taken as JSON text already.
+ *
+ * @throws {LoopwardenError} `code`, with the path of the part that JSON cannot represent, below `name` where given.
+ */
 export function json(
   value: unknown,
   code: "invalid-config" | "invalid-event" | "invalid-argument",
@@ -34,8 +38,9 @@ export function json(
 }
 
 /**
- * What JSON.stringify would make `{}` or `null` of without a word: an error is what it says; what holds its content
- * elsewhere is refused, and so is a number that is none, but in what a tool was given and has answered.
+ * A replacer for what JSON.stringify would silently turn into `{}` or `null`: errors become `name: message`;
+ * collections, promises and bigints are refused; so are NaN and infinities, except below the top level of an event (a
+ * tool's arguments and output).
  */
 function written(code: ErrorCode): (field: string, value: unknown) => unknown {
   let root: unknown;
@@ -58,7 +63,7 @@ function written(code: ErrorCode): (field: string, value: unknown) => unknown {
   };
 }
 
-/** Where a field of an object, or an item of a list, stands below the root: `args.m`, `events[3].at`. */
+/** The path of `holder`'s field or item below the root, such as `args.m` or `events[3].at`. */
 function place(root: unknown, holder: unknown, field: string): string {
   const seen = new Set<unknown>();
   const below = (from: unknown, path: string): string | undefined => {
@@ -71,11 +76,11 @@ function place(root: unknown, holder: unknown, field: string): string {
     }
     return undefined;
   };
-  // What a `toJSON` made is nowhere below the root.
+  // An object that a `toJSON` returned is not found below the root.
   return joined(holder, below(root, "") ?? "", field);
 }
 
-/** The first place at which a value holds a part that it stands in itself, and where that part is. */
+/** The first circular reference in a value: the path it is found at and the path of the ancestor it refers to. */
 function circular(root: unknown): { at: string; of: string } | undefined {
   const above = new Map<unknown, string>();
   const done = new Set<unknown>();
@@ -95,7 +100,7 @@ function circular(root: unknown): { at: string; of: string } | undefined {
   try {
     return below(root, "");
   } catch {
-    // A getter that throws, a stack that is too deep: then it is not that which is wrong.
+    // A getter threw or the stack overflowed: the failure is not (only) a circular reference.
     return undefined;
   }
 }
@@ -109,7 +114,7 @@ function refused(code: ErrorCode, field: string, value: string): LoopwardenError
   return new LoopwardenError({ code, message, value, ...(field === "" ? {} : { field }) });
 }
 
-/** A text that must be one already: nothing is asked to become text, which could run code or throw anything. */
+/** Requires a string. Nothing is converted: a conversion could run the caller's code or throw anything. */
 export function text(value: unknown, field: string): string {
   if (typeof value !== "string") {
     const got = value === null ? "null" : typeof value;
@@ -118,7 +123,7 @@ export function text(value: unknown, field: string): string {
   return value;
 }
 
-/** A text that the core can read. */
+/** The text itself, if it is no longer than {@link MAX_TEXT}. */
 export function bounded(text: string, code: ErrorCode): string {
   if (text.length > MAX_TEXT) {
     throw new LoopwardenError({ code, message: `longer than ${MAX_TEXT} characters`, value: `${text.length}` });

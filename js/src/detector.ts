@@ -17,7 +17,7 @@ import type {
 } from "./generated/types.ts";
 import { judge, renew } from "./wire.ts";
 
-/** Whether `restore` hands this over. A proxy may throw when it is asked what it is. */
+/** Whether this is a core passed by `restore`. `instanceof` may throw on a proxy. */
 function isCore(value: unknown): value is Core {
   try {
     return value instanceof Core;
@@ -27,10 +27,10 @@ function isCore(value: unknown): value is Core {
 }
 
 /**
- * Tells when an agent is stuck in a loop: feed it what happens, act on the verdicts.
+ * Detects when an agent is stuck in a loop: record its events and act on the verdicts.
  *
- * Deterministic: no clock, no randomness, no input or output; time comes from the events. Equal events give equal
- * verdicts, byte for byte, on every platform. One detector may watch many runs, kept apart by the events' `run`.
+ * Deterministic: no clock, no randomness, no I/O; time comes from the events. Equal events give byte-for-byte equal
+ * verdicts on every platform. One detector can watch many runs, kept apart by the events' `run`.
  *
  * @example
  * const detector = new LoopDetector();
@@ -39,20 +39,20 @@ function isCore(value: unknown): value is Core {
  */
 export class LoopDetector {
   #core: Core | undefined;
-  /** Why there is no core. */
+  /** The error message and code of calls once there is no core. */
   #gone = "this detector was freed";
   #code: "disposed" | "internal" = "disposed";
   readonly #alive = (): Core => this.#live();
 
   /**
-   * A detector with no history.
+   * Creates a detector with no history.
    *
-   * @param config - An empty object, or nothing, is the recommended configuration. Text is taken as JSON.
+   * @param config - The configuration, as an object or as JSON text. The default is the recommended configuration.
    * @throws {LoopwardenError} `invalid-config` or `invalid-json`, naming the field that is unknown, contradicts
-   * another one or can never be reached.
+   * another one or can never take effect; `not-initialised` if there is no WebAssembly module.
    */
   constructor(config: Config | string = {}) {
-    // `restore` comes through here as well, with a core that is already made.
+    // `restore` passes an existing core.
     if (isCore(config)) {
       this.#core = config;
       return;
@@ -63,14 +63,14 @@ export class LoopDetector {
   }
 
   /**
-   * Appends an event and judges it.
+   * Records an event and judges it.
    *
-   * Of an object counts what `JSON.stringify` would write of it, so that fields that are `undefined` are left out and
-   * `NaN` and infinities are `null`; text is taken as the JSON of an event and passed through as it is.
+   * An object is read as `JSON.stringify` would write it: `undefined` fields are left out, and `NaN` and infinities
+   * inside a tool's arguments or output become `null`. Text is taken as the JSON of an event.
    *
    * @throws {LoopwardenError} `invalid-event`, `unknown-event` or `invalid-json`, naming the field; the state is then
-   * exactly as it was. `invalid-event` also for what JSON cannot carry (a cycle, a `bigint`) and for more than
-   * 33,554,432 UTF-16 code units.
+   * unchanged. `invalid-event` also for values that JSON cannot represent (cycles, `bigint`, collections, promises,
+   * `NaN` in a field of the event itself) and for more than 33,554,432 UTF-16 code units of JSON.
    */
   record(event: Event | string): Verdict {
     try {
@@ -81,8 +81,8 @@ export class LoopDetector {
   }
 
   /**
-   * Judges an event that has not happened yet (a tool call about to run, a phase about to be entered) and changes
-   * nothing: the same answer as `record`, but for the state.
+   * Judges an event that has not happened yet (a tool call about to run, a phase about to be entered): the verdict that
+   * `record` would give, without changing the state.
    *
    * @throws {LoopwardenError} As {@link LoopDetector.record}.
    */
@@ -95,9 +95,9 @@ export class LoopDetector {
   }
 
   /**
-   * Where a scope stands: level, evidence per rule, budgets left.
+   * The status of a scope: its level, the evidence per rule and the remaining budgets.
    *
-   * @param scope - The default scope where absent.
+   * @param scope - The default scope if omitted.
    * @throws {LoopwardenError} `invalid-argument`, naming the field.
    */
   status(scope: Scope = {}): Status {
@@ -106,9 +106,9 @@ export class LoopDetector {
   }
 
   /**
-   * Forgets the evidence of a scope, because its task is done or its context has changed.
+   * Discards the evidence of a scope, because its task is done or its context has changed.
    *
-   * @returns The telemetry records of the counters that went back to zero.
+   * @returns The telemetry records of the counters that were reset to zero.
    * @throws {LoopwardenError} `invalid-argument`, naming the field.
    */
   reset(scope: Scope, reason: ResetReason): LoopRecord[] {
@@ -118,9 +118,9 @@ export class LoopDetector {
   }
 
   /**
-   * Takes a human's answer at a gate.
+   * Applies a human's decision at a gate.
    *
-   * @returns The telemetry records of the counters that went back to zero.
+   * @returns The telemetry records of the counters that were reset to zero.
    * @throws {LoopwardenError} `invalid-argument`, naming the field.
    */
   acknowledge(scope: Scope, decision: Decision): LoopRecord[] {
@@ -129,9 +129,9 @@ export class LoopDetector {
   }
 
   /**
-   * Gives a run its workflow, in place of the configured or learned one.
+   * Declares the workflow of a run, replacing the configured or learned one.
    *
-   * @throws {LoopwardenError} `invalid-argument`, naming the node or edge that is wrong; the workflow is then as it was.
+   * @throws {LoopwardenError} `invalid-argument`, naming the invalid node or edge; the workflow is then unchanged.
    */
   declareGraph(scope: Scope, graph: Graph): void {
     const [where, what] = [this.#scope(scope), json(graph, "invalid-argument", "graph")];
@@ -139,24 +139,24 @@ export class LoopDetector {
   }
 
   /**
-   * The whole state, configuration included: versioned, compact and free of payloads, but for the last 3 KB at most of a
-   * text that is streaming (`delta`) when it is taken. For hosts that keep no memory between calls.
+   * The whole state including the configuration, versioned and compact, for hosts that keep no memory between calls. It
+   * contains no payloads except up to the last 3 KB of a text that is still streaming (`delta`).
    */
   snapshot(): ReturnType<Uint8ArrayConstructor["of"]> {
-    // The glue copies the bytes out of the core's memory into a buffer of their own.
+    // The glue has copied the bytes out of the core's memory into their own buffer.
     return this.#ask((core) => core.snapshot()) as Uint8Array<ArrayBuffer>;
   }
 
   /**
-   * A detector from a snapshot: it goes on exactly as the one that made it would have.
+   * Creates a detector from a snapshot. It continues exactly as the detector that was saved.
    *
-   * @throws {LoopwardenError} `invalid-snapshot` when the bytes are truncated, foreign or corrupt, `snapshot-version`
-   * when another version wrote them.
+   * @throws {LoopwardenError} `invalid-snapshot` if the bytes are truncated, foreign or corrupt, `snapshot-version` if
+   * another version wrote them.
    */
   static restore(snapshot: Uint8Array): LoopDetector {
     let bytes: Uint8Array;
     try {
-      // Of a view whose memory went elsewhere, and of what only looks like a view, there is no copy.
+      // Throws for a view whose buffer is detached and for anything that only looks like a view.
       bytes = Uint8Array.prototype.slice.call(snapshot);
     } catch (cause) {
       const message =
@@ -170,7 +170,7 @@ export class LoopDetector {
     return new LoopDetector(module.call(() => Core.restore(bytes)) as unknown as Config);
   }
 
-  /** The escalation report of a scope: Markdown for a person, by default, or an object for a program. */
+  /** The escalation report of a scope: Markdown by default, or an object for programs. */
   report(scope?: Scope, format?: "markdown"): string;
   report(scope: Scope | undefined, format: "json"): Report;
   report(scope: Scope = {}, format: "markdown" | "json" = "markdown"): string | Report {
@@ -180,14 +180,14 @@ export class LoopDetector {
     return how === "json" ? JSON.parse(report) : report;
   }
 
-  /** Counters for dashboards, since the detector was made. */
+  /** Counters for dashboards, since the detector was created. */
   metrics(): Metrics {
     return JSON.parse(this.#ask((core) => core.metrics()));
   }
 
   /**
-   * Gives the detector's memory back; the garbage collector does so in the end for detectors that nobody freed.
-   * Afterwards every method throws `disposed`, except this one, which does nothing.
+   * Frees the detector's memory; without this, the garbage collector eventually does. Afterwards every method throws
+   * `disposed`, except this one, which does nothing.
    */
   free(): void {
     const core = this.#core;
@@ -197,16 +197,16 @@ export class LoopDetector {
     try {
       core?.free();
     } catch {
-      // A call never came back: what the core holds stays where it is.
+      // An earlier call never returned, so the core is still borrowed: its memory is leaked.
     }
   }
 
-  /** Does what {@link LoopDetector.free} does, at the end of a `using` block. */
+  /** Calls {@link LoopDetector.free} at the end of a `using` block. */
   [Symbol.dispose](): void {
     this.free();
   }
 
-  /** The JSON text of a scope. The core is asked for after that: it may be code of the caller's own that makes the text. */
+  /** A scope as JSON text. Callers fetch the core only afterwards: the caller's `toJSON` may run here and free it. */
   #scope(scope: Scope): string {
     this.#live();
     return json(scope, "invalid-argument", "scope");
@@ -226,11 +226,11 @@ export class LoopDetector {
     throw new LoopwardenError({ code: this.#code, message: this.#gone });
   }
 
-  /** After a trap nobody knows what state the core is in: it is given up, and nothing may ever touch it again. */
+  /** After a trap the state of the core is undefined: it is abandoned and must never be touched again. */
   #thrown(thrown: unknown): LoopwardenError {
     const error = module.thrown(thrown);
     if (error === thrown || error.code !== "internal") return error;
-    // Forgets the core without freeing it, so that the garbage collector does not try either.
+    // Drops the core without freeing it and unregisters it, so that the garbage collector does not free it either.
     (this.#core as unknown as { __destroy_into_raw(): void } | undefined)?.__destroy_into_raw();
     this.#core = undefined;
     renew();

@@ -3,27 +3,28 @@ import { json, text } from "./arguments.ts";
 import type { Config, Event } from "./generated/types.ts";
 import { tools } from "./tools.ts";
 
-/** What is compared of a tool's output. */
+/** The forms of a tool's output that the detector compares. */
 export interface Normalised {
-  /** Two outcomes are equal when this is: what changes by itself (clocks, durations, ids) is masked. */
+  /** Outputs with equal `light` are the same outcome: volatile parts (timestamps, durations, ids) are masked. */
   light: string;
   /**
-   * Two long outputs are nearly equal when this is: their digits are masked as well. `null` for a short output, and for
-   * one that tells how far something is.
+   * Long outputs with equal `shape` are nearly the same: digits are masked as well. `null` for short outputs and for
+   * those that report progress.
    */
   shape: string | null;
   /**
-   * Two errors are of one class when this is: digits, quotes, paths and case are masked, and only the first and last 800
-   * bytes count. What an error repeats of its call's arguments is still in it; the detector takes that out first.
+   * Errors with equal `heavy` belong to one class: digits, quotes, paths and case are masked, and only the first and
+   * last 800 bytes count. Arguments of the call that the error echoes are still included; the detector removes them
+   * first.
    */
   heavy: string;
 }
 
 /**
- * What the detector compares of a tool's output, for people who wonder why two outputs are equal, or are not.
+ * The normalised forms of a tool's output that the detector compares. It shows why two outputs count as equal or not.
  *
- * @param output - What the tool said.
- * @param config - Whose `patterns.volatile` count.
+ * @param output - The tool's output.
+ * @param config - The configuration whose `patterns.volatile` are masked.
  * @throws {LoopwardenError} As the constructor of `LoopDetector`.
  */
 export function normalise(output: string, config: Config | string = {}): Normalised {
@@ -31,69 +32,78 @@ export function normalise(output: string, config: Config | string = {}): Normali
   return JSON.parse(tools.call(() => coreNormalise(what, how)));
 }
 
-/** What a request is about, and how that moved since an earlier one. */
+/** The subject of a request and how it changed since an earlier one. */
 export interface Goal {
-  /** The words that weigh most: names, figures, paths and addresses first. */
+  /** The words with the highest weight, at most 12: names, figures, paths and addresses first. */
   about: string[];
-  /** Absent of the first. */
+  /** The change since the most similar earlier request; absent if there is none. */
   moved?: {
-    /** Which of the earlier ones it shares most with: its place in the list. */
+    /** The index of that earlier request in the list of events, from 0. */
     since: number;
-    /** Shared weight in per cent of both together, and of the lighter one. */
+    /** The shared weight as a percentage of the two requests together. */
     alike: number;
+    /** The shared weight as a percentage of the lighter of the two. */
     within: number;
-    /** What stayed, came and went. */
+    /** Words of both requests, at most 12. */
     kept: string[];
+    /** Words of this request only, at most 12. */
     added: string[];
+    /** Words of the earlier request only, at most 12. */
     left: string[];
-    /** What is named: the same, more, less or something else; `refilled` is one template with something else in one place. */
+    /**
+     * How the named things changed: not at all, more, fewer or others; `refilled` is one template with one slot
+     * replaced.
+     */
     slot: "none" | "more" | "less" | "other" | "refilled";
-    /** Whether both count as requests for one thing. */
+    /** Whether both count as requests for the same thing. */
     shared: boolean;
   };
 }
 
 /**
- * What requests are about, as the rules see them that compare goals: which object stayed, and what moved from one to the
- * next. `null` for an event that asks nothing in words.
+ * The subjects of requests as seen by the rules that compare goals: what each is about and what changed since the most
+ * similar earlier one.
  *
  * @param events - Calls and messages, oldest first.
- * @throws {LoopwardenError} `invalid-event`.
+ * @returns One entry per event; `null` for an event that contains no request in words.
+ * @throws {LoopwardenError} `invalid-event`, naming the field below its index.
  */
 export function goals(events: readonly Event[]): (Goal | null)[] {
   const what = json(events, "invalid-event");
   return JSON.parse(tools.call(() => coreGoals(what)));
 }
 
-/** An enabled rule and the evidence from which each rung of its ladder is reached; 0 for never. */
+/** An enabled rule and the evidence at which each level is reached; 0 means never. */
 export interface RuleInForce {
   id: string;
   about: string;
-  /** What the thresholds count. */
+  /** The unit that the thresholds count. */
   unit: string;
   nudge: number;
   block: number;
   gate: number;
   halt: number;
+  /** How far the rule looks back, in its own unit; 0 if it has no window. */
   window: number;
-  /** The most evidence that adds up within the window: a higher threshold is refused. */
+  /** The most evidence that can accumulate within the window: a higher threshold is rejected. */
   most: number;
 }
 
-/** The settings in force for a tool. */
+/** The effective settings for a tool. */
 export interface InForce {
+  /** Whether the tool is watched. */
   enabled: boolean;
-  /** Thresholds of the rules about calls are then trebled. */
+  /** Whether the tool polls, which triples the thresholds of the rules about calls; `rules` shows them before that. */
   polling: boolean;
   ignoreArgs: string[];
   identityArgs: string[];
   rules: RuleInForce[];
-  /** The configuration without what is as by default, and with all that it `extends`. */
+  /** The configuration without default values and with everything it `extends` merged in; a salt shows as `…`. */
   config: Config;
 }
 
 /**
- * What a configuration comes to for a tool, or for events that are about none.
+ * The effective settings of a configuration for a tool, or for events without a tool.
  *
  * @throws {LoopwardenError} As the constructor of `LoopDetector`.
  */

@@ -1,18 +1,19 @@
 import type { ErrorCode as CoreErrorCode } from "./generated/types.ts";
 
 /**
- * Why a call was refused.
+ * Why a call failed.
  *
  * The codes of the core, and three of this package: `disposed` (the detector was freed), `not-initialised` (there is no
- * WebAssembly module: with `loopwarden/slim`, `init` was not called) and `internal` (the module failed, such as for lack of
- * memory: this detector is of no use any more, so restore its last snapshot into a new one; the others are as they were).
+ * WebAssembly module, such as with `loopwarden/slim` before `init`) and `internal` (the module trapped, such as when
+ * out of memory: this detector is unusable, so restore its last snapshot into a new one; other detectors are
+ * unaffected).
  */
 export type ErrorCode = CoreErrorCode | "disposed" | "not-initialised" | "internal";
 
-/** What every refused call throws. The detector is as it was before the call. */
+/** Thrown by every call that fails. Unless the code is `internal`, the detector is unchanged. */
 export class LoopwardenError extends Error {
   override readonly name = "LoopwardenError";
-  /** Stable class of the error, for programs. */
+  /** Stable error code, for programs. */
   readonly code: ErrorCode;
   /** Path of the offending field, such as `rules.cycle.block`. */
   readonly field: string | undefined;
@@ -34,7 +35,7 @@ export class LoopwardenError extends Error {
     this.#reason = error.message;
   }
 
-  /** The error as a record for logs; its `message` is the bare reason, without field and value. */
+  /** The error as a plain object for logs; its `message` is the reason alone, without field and value. */
   toJSON(): { code: ErrorCode; message: string; field?: string; value?: string } {
     return {
       code: this.code,

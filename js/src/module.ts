@@ -1,32 +1,36 @@
 import { LoopwardenError } from "./errors.ts";
 
 /**
- * A WebAssembly module and the glue around it: started once, at the first call at the latest, and what it throws made
- * into errors of this package.
+ * A WebAssembly module and its glue. Instantiates it once, on the first call at the latest, and converts what it throws
+ * into {@link LoopwardenError}s.
  */
 export class Module<Exports> {
   readonly #name: string;
   readonly #start: (options: { module: object }) => Exports;
   #source: (() => object) | undefined;
   #exports: Exports | undefined;
-  /** Where the stack begins. */
+  /** The initial stack pointer. */
   #stack = 0;
 
   /**
-   * @param name - The file of the module.
-   * @param start - `initSync` of the glue.
+   * @param name - The file name of the module, for error messages.
+   * @param start - The glue's `initSync`.
    */
   constructor(name: string, start: (options: { module: object }) => Exports) {
     this.#name = name;
     this.#start = start;
   }
 
-  /** Says where the module comes from, for the first call to fetch it. */
+  /** Sets where the first call gets the module from. The first source set stays. */
   provide(source: () => object): void {
     this.#source ??= source;
   }
 
-  /** Starts the module with these bytes or this compiled module, unless it has been started. */
+  /**
+   * Instantiates the module from its bytes or from a compiled module, unless that has been done.
+   *
+   * @throws {LoopwardenError} `invalid-argument` if it cannot be instantiated.
+   */
   init(module: object): void {
     if (this.#exports !== undefined) return;
     try {
@@ -39,7 +43,7 @@ export class Module<Exports> {
     if (stack) this.#stack = stack.value;
   }
 
-  /** What the module exports; starts it first where that is still to be done. */
+  /** The module's exports; instantiates it first if needed. */
   exports(): Exports {
     if (this.#exports === undefined) this.#load();
     return this.#exports as Exports;
@@ -60,7 +64,7 @@ export class Module<Exports> {
     this.init(module);
   }
 
-  /** Runs an operation of the module. */
+  /** Runs an operation of the module, converting what it throws. */
   call<T>(operation: (exports: Exports) => T): T {
     const exports = this.exports();
     try {
@@ -70,16 +74,16 @@ export class Module<Exports> {
     }
   }
 
-  /** Puts the stack back to where it began: a trap leaves it as deep as it was. No call may be under way. */
+  /** Resets the stack pointer, which a trap leaves where it was. No call may be in progress. */
   rewind(): void {
     const stack = stackOf(this.#exports);
     if (stack) stack.value = this.#stack;
   }
 
-  /** What a call threw, as an error of this package. */
+  /** Converts what a call threw into an error of this package. */
   thrown(thrown: unknown): LoopwardenError {
     if (thrown instanceof LoopwardenError) return thrown;
-    // The module throws its errors as JSON text; anything else is a trap, such as memory that ran out.
+    // The module throws its errors as JSON text; anything else is a trap, such as running out of memory.
     if (typeof thrown === "string") return new LoopwardenError(JSON.parse(thrown));
     this.rewind();
     const message = `the WebAssembly module failed: ${reason(thrown)}`;
@@ -87,12 +91,12 @@ export class Module<Exports> {
   }
 }
 
-/** The pointer to the top of the module's stack. */
+/** The global that holds the module's stack pointer. */
 function stackOf(exports: unknown): { value: number } | undefined {
   return (exports as { __stack_pointer?: { value: number } } | undefined)?.__stack_pointer;
 }
 
-/** What somebody threw, in words. Whatever it is: that it cannot be told must not hide it. */
+/** The message of anything that was thrown. Never throws itself, whatever the value. */
 export function reason(thrown: unknown): string {
   try {
     return thrown instanceof Error ? `${thrown.message}` : String(thrown);

@@ -5,82 +5,86 @@ import type { ErrorRecord, TraceEvent } from "./generated/types.ts";
 import { tools } from "./tools.ts";
 
 /**
- * How a run was recorded.
+ * The format of a recorded run.
  *
- * | Format | What it is |
+ * | Format | Contents |
  * | --- | --- |
- * | `trace` | Loopwarden's own: events, or one scenario |
+ * | `trace` | Loopwarden's own format: events, or one scenario |
  * | `claude-code` | a Claude Code session |
  * | `openai` | chat-completions messages or Responses items, or a Codex rollout |
  * | `anthropic` | messages of the Anthropic API |
- * | `ai-sdk` | messages of Vercel's AI SDK: those of its user interface, or those for models; what its devtools keep |
- * | `langchain` | messages of LangChain, serialised or plain; the state of LangGraph, or what it streams |
+ * | `ai-sdk` | UI or model messages of Vercel's AI SDK, or the file of its devtools |
+ * | `langchain` | messages of LangChain, serialised or plain; the state or stream of LangGraph |
  * | `swe-agent` | a trajectory of SWE-agent or mini-swe-agent |
  * | `openhands` | an OpenHands event log |
  * | `gemini-cli` | a chat recording, checkpoint, prompt log or telemetry file of gemini-cli |
- * | `opentelemetry` | spans of agents: OpenTelemetry GenAI as OTLP/JSON or a span a line, exports of Phoenix, observations of Langfuse, runs of LangSmith |
+ * | `opentelemetry` | spans of agents: OpenTelemetry GenAI as OTLP/JSON or one span per line, exports of Phoenix, observations of Langfuse, runs of LangSmith |
  */
 export type TranscriptFormat = (typeof FORMATS)[number];
 
 /** A recorded run, read into events. */
 export interface Transcript {
-  /** What the text was read as. */
+  /** The format that the text was read as. */
   format: TranscriptFormat;
-  /** What happened, in order; spans in the order of time, results behind their calls. A `pending` event was about to happen: it is for `check`, without that field. A result of a trace that could not be read stands in its place as not executed, `synthetic` and labelled `unread`, so that its call was answered. */
+  /**
+   * The events in order; spans are sorted by time, with results after their calls. A `pending` event had not happened
+   * yet: pass it to `check`, without that field. A result of a trace that could not be read is replaced by a
+   * `synthetic` one, not executed and labelled `unread`, so that its call is answered.
+   */
   events: TraceEvent[];
-  /** The line each event came from, counted from 1: of an entry of a document, the line where it begins. */
+  /** The line of each event, from 1: for an entry of a document, the line it begins on. */
   lines: number[];
-  /** The lines and entries that could not be read; the others could. */
+  /** The lines and entries that could not be read. The others were. */
   errors: { line: number; error: ErrorRecord }[];
 }
 
 /**
  * Reads a recorded run in an agent's own log format.
  *
- * @param log - The whole of it: JSON lines, or documents that hold its entries in a list.
- * @param format - Recognised from the first entries that tell, where absent.
- * @throws {LoopwardenError} `invalid-argument` for a format that does not exist, and for what is no text. A broken line is
- * no error of the call: it is listed in `errors`.
+ * @param log - The whole log: JSON lines, or documents that contain the entries in a list.
+ * @param format - If omitted, detected from the first entries that identify it.
+ * @throws {LoopwardenError} `invalid-argument` for an unknown format or a `log` that is not a string. An unreadable
+ * line does not throw: it is listed in `errors`.
  */
 export function readTranscript(log: string, format?: TranscriptFormat): Transcript {
   const [whole, how] = [text(log, "text"), format === undefined ? undefined : text(format, "format")];
   return JSON.parse(tools.call(() => read(whole, how)));
 }
 
-/** What was read of a run since the part before. */
+/** What has been read since the previous part. */
 export interface TranscriptPart extends Omit<Transcript, "format"> {
-  /** Once it is known; with the last part it always is. */
+  /** `null` while it is not known; never in the last part. */
   format: TranscriptFormat | null;
 }
 
 /**
- * Reads a recorded run piece by piece, for logs that are larger than the memory. However the text is cut, the parts
- * together are what {@link readTranscript} says of the whole; only spans come all with the last part, since they are put
- * in the order of time.
+ * Reads a recorded run piece by piece, for logs that do not fit in memory. However the text is cut, the parts together
+ * equal what {@link readTranscript} returns for the whole; spans all come with the last part, because they have to be
+ * sorted by time.
  */
 export class TranscriptReader {
   readonly #core: CoreReader;
-  /** The first half of a character whose second half is still to come. */
+  /** A high surrogate whose low surrogate is still to come. */
   #half = "";
 
-  /** @throws {LoopwardenError} `invalid-argument` for a format that does not exist. */
+  /** @throws {LoopwardenError} `invalid-argument` for an unknown format. */
   constructor(format?: TranscriptFormat) {
     const how = format === undefined ? undefined : text(format, "format");
     this.#core = tools.call(() => new CoreReader(how));
   }
 
-  /** Takes the next piece and tells what can be read by now. */
+  /** Takes the next piece and returns what can be read so far. */
   feed(piece: string): TranscriptPart {
     const next = this.#half + text(piece, "piece");
-    // Half a surrogate pair has no place in UTF-8: it waits for the other half.
+    // A lone surrogate cannot be encoded as UTF-8, so it waits for the other half.
     const whole = /[\ud800-\udbff]$/.test(next) ? next.length - 1 : next.length;
     this.#half = next.slice(whole);
     return JSON.parse(tools.call(() => this.#core.feed(next.slice(0, whole))));
   }
 
-  /** Tells what is left when the text has ended. The reader is of no use after it. */
+  /** Ends the text and returns the rest. The reader cannot be used afterwards. */
   finish(): TranscriptPart {
-    // What never got its other half is read as it stands.
+    // A surrogate that stayed alone is read as it is.
     const half: TranscriptPart | undefined =
       this.#half === "" ? undefined : JSON.parse(tools.call(() => this.#core.feed(this.#half)));
     const rest: TranscriptPart = JSON.parse(tools.call(() => this.#core.finish()));

@@ -1,4 +1,4 @@
-// The build replaces an import of the module by its bytes in base64.
+// The build replaces an import of the module with its bytes in base64.
 declare module "*_bg.wasm" {
   const base64: string;
   export default base64;

@@ -1,22 +1,27 @@
-// The quick way of an event into the core: its fields are written into a buffer in the module's memory, once, and a number
-// comes back. `src/wire.rs` reads what is written here.
+// The fast path of an event into the core: its fields are written once into a buffer in the module's memory, and a
+// number comes back. `src/wire.rs` reads what is written here.
 //
-// What it cannot say goes as JSON text: other kinds of event, labels, values out of range, and every object that
-// JSON.stringify would not simply walk (one that has a `toJSON`, is of a class, wraps a primitive). Both ways give the same
-// verdict and leave the same state.
+// What the binary message cannot express travels as JSON text: other kinds of event, labels, values out of range, and
+// any object that JSON.stringify would not simply walk (with a `toJSON`, of a class, wrapping a primitive). Both paths
+// give the same verdict and leave the same state.
 import { type Core, Door } from "../glue/loopwarden.js";
 import { json as jsonText } from "./arguments.ts";
 import { core as module } from "./core.ts";
 import { LoopwardenError } from "./errors.ts";
 import type { Event, Verdict } from "./generated/types.ts";
 
-/** The answers of the door that are no sequence number. */
+/**
+ * What the door returns besides a sequence number (a verdict with nothing to report): a verdict to fetch, and a message
+ * that cannot express the event. Anything else is an error to fetch.
+ */
 const [VERDICT, UNSAID] = [-1, -3];
-/** Bytes of the buffer: at the beginning, and at most. */
+/** Initial and maximum size of the buffer, in bytes. */
 const [SMALLEST, LARGEST] = [16 * 1024, 4 * 1024 * 1024];
-/** Characters up to which a text is written one by one, which is quicker than to call the encoder. */
+/**
+ * Length up to which a text is written character by character, in UTF-16 code units: faster than calling the encoder.
+ */
 const SHORT = 40;
-/** Levels of nesting; the core refuses more than 120, and says so when it gets the text. */
+/** Nesting levels of a binary message; deeper events go as text, of which the core rejects more than 120 levels. */
 const DEEPEST = 100;
 
 const KINDS: ReadonlyMap<unknown, number> = numbered(["tool-call", "tool-result", "delta", "message", "output"]);
@@ -39,15 +44,18 @@ function numbered(names: readonly string[]): ReadonlyMap<unknown, number> {
 const encoder = new TextEncoder();
 
 let door: Door | undefined;
-/** The buffer. Without length before it is made, and when the module's memory has grown and has moved. */
+/** The buffer. Its length is 0 before it is allocated and after the module's memory has grown and moved. */
 let bytes = new Uint8Array(0);
 let at = 0;
-/** Counts the messages: what a getter or a proxy does may be to begin another one. */
+/** Counts messages, to notice that a getter or proxy of the event has begun another one. */
 let turn = 0;
-/** Whether the door is in use. Where that is so before a call, the last one never came back. */
+/** Whether a call is in progress. If so before a call, the previous one never returned. */
 let inside = false;
 
-/** Judges an event. `live` tells the core of the detector, or throws; it is asked after the event's own code has run. */
+/**
+ * Judges an event, and records it if `recording`. `live` returns the detector's core or throws; it is called again
+ * after the event's own code (getters, `toJSON`) has run.
+ */
 export function judge(live: () => Core, event: Event | string, recording: boolean): Verdict {
   live();
   if (inside) renew();
@@ -66,7 +74,7 @@ export function judge(live: () => Core, event: Event | string, recording: boolea
     const long = recording ? live().record(text) : live().check(text);
     return JSON.parse(long);
   }
-  // The event's own code may have asked another detector, in whatever state that left the door.
+  // The event's own code may have called another detector and left the door in any state.
   door ??= new Door();
   at = 0;
   turn++;
@@ -79,7 +87,7 @@ export function judge(live: () => Core, event: Event | string, recording: boolea
   return seq >= 0 ? quiet(seq) : answer(door, seq);
 }
 
-/** After a trap the door is of no use: the next event gets another one. */
+/** Drops the door after a trap; the next event creates a new one. */
 export function renew(): void {
   (door as unknown as { __destroy_into_raw(): void } | undefined)?.__destroy_into_raw();
   door = undefined;
@@ -88,7 +96,7 @@ export function renew(): void {
   module.rewind();
 }
 
-/** The verdict that says nothing but to continue, as the core would write it. */
+/** The plain `continue` verdict, as the core would write it. */
 function quiet(seq: number): Verdict {
   return {
     seq,
@@ -106,14 +114,16 @@ function answer(door: Door, seq: number): Verdict {
   throw new LoopwardenError(text);
 }
 
-/** Writes an event into the buffer; the length of the message, or 0 where JSON text must do. */
+/**
+ * Writes an event into the buffer. Returns the length of the message in bytes, or 0 if the event must go as JSON text.
+ */
 function written(event: object): number {
   const mine = ++turn;
   at = 0;
   try {
     if (!fields(event)) return 0;
   } catch {
-    // A getter that throws, a stack that is too deep: the other way finds the words for it.
+    // A getter threw, the stack overflowed or the message is too long: the JSON path reports what is wrong.
     return 0;
   }
   return turn === mine ? at : 0;
@@ -140,7 +150,7 @@ function fields(event: object): boolean {
   return typed;
 }
 
-/** Writes a field; whether it can be said. The numbers are those of the fields in `src/wire.rs`. */
+/** Writes a field; false if it cannot be expressed. The numbers are those of the fields in `src/wire.rs`. */
 function field(key: string, value: unknown): boolean {
   switch (key) {
     case "run":
@@ -242,7 +252,7 @@ function json(id: number, value: unknown): boolean {
   return free(value, 0);
 }
 
-/** Writes free JSON: whatever JSON.stringify would write of it, or nothing where that takes more than a walk. */
+/** Writes a value as JSON.stringify would; false if that takes more than walking it. */
 function free(value: unknown, depth: number): boolean {
   room(9);
   switch (typeof value) {
@@ -279,12 +289,12 @@ function free(value: unknown, depth: number): boolean {
 function list(items: unknown[], depth: number): boolean {
   if (Object.getPrototypeOf(items) !== Array.prototype || "toJSON" in items) return false;
   bytes[at++] = 6;
-  // Read once, as JSON.stringify does: a getter may change it.
+  // Read once, as JSON.stringify does: a getter of an item may change it.
   const { length } = items;
   word(length);
   for (let index = 0; index < length; index++) {
     const item = items[index];
-    // What JSON has no word for is `null` in a list.
+    // Values that JSON cannot represent are `null` in a list.
     const missing = item === undefined || typeof item === "function" || typeof item === "symbol";
     if (!free(missing ? null : item, depth + 1)) return false;
   }
@@ -313,12 +323,14 @@ function object(value: object, depth: number): boolean {
   return true;
 }
 
-/** Whether JSON.stringify would walk an object's own fields and ask it nothing. */
+/** Whether JSON.stringify would only walk the object's own fields. */
 function isPlain(value: object): boolean {
   return Object.getPrototypeOf(value) === Object.prototype && !("toJSON" in value);
 }
 
-/** Writes a text behind its length; half a surrogate pair becomes U+FFFD, as it does on the other way. */
+/**
+ * Writes the length of a text in bytes, then the text as UTF-8. A lone surrogate becomes U+FFFD, as on the JSON path.
+ */
 function text(value: string): boolean {
   const { length } = value;
   room(length * 3 + 4);
@@ -341,7 +353,7 @@ function text(value: string): boolean {
   return true;
 }
 
-/** Writes 32 bits, the lowest first. */
+/** Writes 32 bits, little-endian. */
 function word(value: number): void {
   bytes[at] = value;
   bytes[at + 1] = value >>> 8;
@@ -350,13 +362,13 @@ function word(value: number): void {
   at += 4;
 }
 
-/** Writes an integer that a double holds exactly, as 64 bits. */
+/** Writes a safe integer as 64 bits, little-endian. */
 function long(value: number): void {
   word(value >>> 0);
   word(Math.floor(value / 2 ** 32) >>> 0);
 }
 
-/** Makes sure that there is room for this many bytes more. */
+/** Ensures room for this many more bytes; throws a RangeError above {@link LARGEST}. */
 function room(more: number): void {
   const needed = at + more;
   if (needed <= bytes.length) return;

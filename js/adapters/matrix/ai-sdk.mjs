@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import * as ai from "ai";
 import { createLoopGuard, LoopHalt, loopHalt } from "loopwarden/ai-sdk";
 
-// The model's shape is that of the SDK's own time.
+// The model has the specification of the SDK's version.
 const [version] = process.argv.slice(2);
 const major = Number.parseInt(version, 10);
 const finish = (reason) => (major === 5 ? reason : { unified: reason, raw: undefined });
@@ -10,7 +10,7 @@ const tokens = (total) =>
   major === 5 ? total : { total, noCache: total, cacheRead: 0, cacheWrite: 0, text: total, reasoning: 0 };
 const usage = { inputTokens: tokens(9), outputTokens: tokens(1), totalTokens: 10 };
 
-/** A model that asks the same again and again, so often, and notes what it was asked. */
+/** A model that makes the same call `times` times, and records its prompts. */
 function scripted(times) {
   const prompts = [];
   const doGenerate = async ({ prompt }) => {
@@ -62,7 +62,7 @@ async function ask(times, call = ai.generateText) {
     prepareStep: guard.prepareStep(),
     stopWhen: [limit, guard.stopWhen],
   });
-  // Older streams run only where somebody reads them.
+  // In older versions, streams only run while they are read.
   await result.consumeStream?.();
   const steps = await result.steps;
   return {

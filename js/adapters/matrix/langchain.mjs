@@ -5,7 +5,7 @@ import { AIMessage, createAgent, HumanMessage, tool } from "langchain";
 import { createLoopGuard, LoopHalt, loopHalt } from "loopwarden/langchain";
 import * as z from "zod";
 
-/** A model that asks the same again and again, so often, and notes what it was asked. */
+/** A model that makes the same call `times` times, and records its prompts. */
 class Scripted extends BaseChatModel {
   prompts = [];
 

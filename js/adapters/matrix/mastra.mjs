@@ -6,7 +6,7 @@ import * as z from "zod";
 
 const usage = { inputTokens: 9, outputTokens: 1, totalTokens: 10 };
 
-/** A model of the AI SDK's second specification that asks the same again and again, so often. */
+/** A model of the AI SDK's second specification that makes the same call `times` times. */
 function scripted(times) {
   const prompts = [];
   const parts = (prompt) => {

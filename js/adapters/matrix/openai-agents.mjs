@@ -5,7 +5,7 @@ import * as z from "zod";
 
 setTracingDisabled(true);
 
-/** A model that asks the same again and again, so often, and notes what it was asked. */
+/** A model that makes the same call `times` times, and records its prompts. */
 function scripted(times) {
   const prompts = [];
   const getResponse = async ({ input }) => {

@@ -1,6 +1,6 @@
-// Tries the packed package with versions of the frameworks, one after another, each in a project of its own: a looping agent
-// has to be nudged, refused and ended, and honest ones at the same time on the same guard must not feel anything.
-// node matrix/run.mjs [framework[@version]] …; without arguments all of them, which takes some minutes and a network.
+// Tests the packed package with versions of the frameworks, each in a separate project: a looping agent has to be
+// nudged, refused and ended, and honest agents running at the same time on the same guard must not be affected.
+// Usage: node matrix/run.mjs [framework[@version]] …; without arguments all of them, which needs minutes and a network.
 import { spawnSync } from "node:child_process";
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 const here = fileURLToPath(new URL(".", import.meta.url));
 const js = join(here, "../..");
 
-/** The oldest that is supported, the newest, and some between; and what else is installed, as the documents say. */
+/** The oldest supported version, the newest and some in between, and the packages to install with them. */
 const MATRIX = {
   "ai-sdk": { name: "ai", versions: ["5.0.0", "5", "6.0.0", "6", "7.0.0", "7"], beside: ["zod"] },
   langchain: {

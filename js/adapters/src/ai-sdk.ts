@@ -1,8 +1,8 @@
-// The Vercel AI SDK: tools are wrapped to judge calls and their results, `prepareStep` carries the guidance, `stopWhen`
-// ends the run, and a wrapped model is watched while it streams. What the SDK gives each hook tells its request: the list
-// of steps, the messages of a step, and the model that a step is prepared with.
+// The Vercel AI SDK: wrapped tools judge calls and results, `prepareStep` carries the guidance, `stopWhen` ends the
+// run, and a wrapped model is watched while it streams. The request of a hook is identified by what the SDK passes to
+// it: the list of steps, the messages of a step, and the model that a step is prepared with.
 import type { LanguageModel, LanguageModelMiddleware, ModelMessage } from "ai";
-// As a whole, so that a version that lacks something is told of it in words, and not by the loader of modules.
+// A namespace import, so that an export missing in some version gives our error and not the module loader's.
 import * as sdk from "ai";
 import { LoopGuard } from "../../src/adapters/adapter.ts";
 import { Guard, type GuardOptions, type LoopHalt } from "../../src/adapters/guard.ts";
@@ -11,10 +11,11 @@ import { type Request as AnyRequest, type AsyncLocal, asyncLocal, Requests } fro
 
 export { type Guard, type GuardOptions, LoopHalt, type LoopHaltRecord } from "../../src/adapters/guard.ts";
 
+/** The options of {@link createLoopGuard}. */
 export interface AiSdkOptions extends GuardOptions {
   /**
    * Who writes the prompts: a `human`, whose message ends the window and lifts a halt, or the `host`, such as an outer
-   * loop that calls the agent again and again. Default `human`.
+   * loop that calls the agent repeatedly. Default `human`.
    */
   prompts?: "human" | "host";
 }
@@ -24,15 +25,15 @@ type Any = any;
 type Model = Exclude<LanguageModel, string>;
 type Execute = (input: unknown, options: { toolCallId: string; messages: ModelMessage[] }) => unknown;
 type ToModelOutput = (options: { toolCallId: string; input: unknown; output: unknown }) => unknown;
-/** A `prepareStep`, whatever the SDK's version and the tools are. */
+/** A `prepareStep` function of any version of the SDK and any tools. */
 export type PrepareStep = (options: Any) => Any;
 
 type Mutable<T> = T extends readonly (infer Item)[] ? Item[] : T;
 type Settings<T> = T extends object ? { -readonly [Name in keyof T]: Mutable<T[Name]> } : T;
-/** What your own `prepareStep` answers, the names in it kept as they are written: the SDK wants those of your tools. */
+/** The result of your own `prepareStep` with its literal types kept: the SDK requires the names of your tools. */
 export type Prepared<T> = T extends PromiseLike<infer Settled> ? Promise<Settings<Settled>> : Settings<T>;
 
-/** The part of a step, of each version, that is looked at. */
+/** The fields of a step that are read, in every version. */
 interface Step {
   text: string;
   reasoningText?: string | undefined;
@@ -41,13 +42,13 @@ interface Step {
   usage?: unknown;
 }
 
-/** The halts of results, by their list of steps and by each step. */
+/** The guard of each request, by its list of steps and by each step. */
 const halts = new WeakMap<object, Guard>();
 
 /**
- * Why Loopwarden ended a request; nothing where it did not.
+ * Why Loopwarden ended a request; undefined if it did not.
  *
- * @param result what `generateText` or an agent gave, the `steps` or the last step of a stream, or an error that was thrown.
+ * @param result the result of `generateText` or an agent, the `steps` or last step of a stream, or a thrown error.
  */
 export function loopHalt(result: unknown): LoopHalt | undefined {
   if (result instanceof Error && result.name === "LoopHalt") return result as LoopHalt;
@@ -76,7 +77,7 @@ export function loopHalt(result: unknown): LoopHalt | undefined {
  * const halt = loopHalt(result);
  * if (halt) console.error(halt.report);
  *
- * @throws {LoopwardenError} `invalid-config`, for a configuration or an option that is wrong.
+ * @throws {LoopwardenError} `invalid-config` for an invalid configuration or option, or an unsupported version of `ai`.
  */
 export function createLoopGuard(options: AiSdkOptions = {}): AiSdkGuard {
   supported("ai-sdk", "version 5, 6 or 7 of `ai`", sdk, [
@@ -87,28 +88,30 @@ export function createLoopGuard(options: AiSdkOptions = {}): AiSdkGuard {
   return new AiSdkGuard(new Guard(checked(options)), options.prompts ?? "human");
 }
 
-/** What is known of one request of the SDK: one `generateText` or `streamText`. */
+/** The state of one request of the SDK: one `generateText` or `streamText`. */
 class Request implements AnyRequest {
   readonly guard: Guard;
   over = false;
-  /** The prompt of the step that runs: the calls of one step share it, which makes them a round. */
+  /** The messages of the current step. The calls of a step share this array, which makes them one round. */
   prompt: ModelMessage[] | undefined;
-  /** A watched model began a round whose calls have not come yet. */
+  /** Whether a watched model has begun a round whose calls have not run yet. */
   fresh = false;
+  /** Whether the request's model is watched and so reports texts itself. */
   watchesModel = false;
-  /** Calls of the step that runs, reported when they ran. */
+  /** Ids of calls of the current step that have already been reported. */
   readonly ran = new Set<string>();
+  /** Steps that have been observed. */
   readonly observed = new WeakSet<object>();
-  /** Guidance that was given, and how many of the SDK's own messages it follows: not every version keeps it. */
+  /** Guidance given and the number of the SDK's own messages before it: not every version keeps added messages. */
   readonly notes: { at: number; message: ModelMessage }[] = [];
-  /** The model of the SDK's caller, and the twin that knows this request. */
+  /** For each model of the caller, the wrapper that knows this request. */
   readonly twins = new WeakMap<object, Model>();
 
   constructor(guard: Guard) {
     this.guard = guard;
   }
 
-  /** A blank text says something only where it is the whole answer. */
+  /** Reports an answer of the model. An empty text is only reported if it is the whole answer. */
   said(text: string, reasoning: string, calls: boolean, usage: unknown): void {
     this.guard.usage(tokens(usage));
     if (reasoning !== "") this.guard.message("assistant", reasoning, { channel: "reasoning" });
@@ -117,21 +120,22 @@ class Request implements AnyRequest {
   }
 }
 
+/** A guard for the AI SDK; see {@link createLoopGuard}. */
 export class AiSdkGuard extends LoopGuard {
   /**
-   * Watches a model's texts, piece by piece while they stream, and calls of tools that the client runs:
-   * `wrapLanguageModel({ model, middleware: guard.middleware })` is `guard.model(model)`.
+   * Watches a model's texts, chunk by chunk while they stream, and the calls of client-side tools.
+   * `wrapLanguageModel({ model, middleware: guard.middleware })` corresponds to `guard.model(model)`.
    */
   readonly middleware: LanguageModelMiddleware;
   readonly #prompts: "human" | "host";
   readonly #requests: Requests<Request>;
-  /** Requests by their list of steps, and by the messages of a step. */
+  /** Requests by their list of steps, by each step and by the messages of a step. */
   readonly #known = new WeakMap<object, Request>();
-  /** Models that are watched, and what they were made of. */
+  /** The original of each watched model. */
   readonly #models = new WeakMap<object, Model>();
-  /** Tools that the client runs: a request ends with their calls, and the next one brings the results. */
+  /** Names of client-side tools: a request ends with their calls, and the next one contains the results. */
   readonly #clients = new Set<string>();
-  /** Calls whose answer is ours and not the tool's. */
+  /** Refused calls by id, with the text that answered them. */
   readonly #refused = new Map<string, string>();
 
   constructor(guard: Guard, prompts: "human" | "host" = "human") {
@@ -145,12 +149,12 @@ export class AiSdkGuard extends LoopGuard {
     return this.#requests.latest?.guard ?? this.guard;
   }
 
-  /** A guard for a sub-agent or one of many conversations: the same detector, its own rounds, guidance and end. */
+  /** A guard for a sub-agent or one conversation: it shares the detector and has its own rounds, guidance and halt. */
   scope(scope: { run?: string; agent?: string; task?: string }): AiSdkGuard {
     return new AiSdkGuard(this.guard.scope(scope), this.#prompts);
   }
 
-  /** The same tools, judged: a blocked call is answered with the guidance instead of being run. */
+  /** Wraps the tools so that calls are judged: a blocked call is answered with the guidance instead of being run. */
   tools<TOOLS extends Record<string, Any> | undefined>(tools: TOOLS): TOOLS {
     if (!this.guard.enabled || tools === undefined) return tools;
     const wrapped = Object.entries(tools).map(([name, tool]) => {
@@ -160,11 +164,11 @@ export class AiSdkGuard extends LoopGuard {
         return [name, tool];
       }
       const judged: Execute = (input, options) => this.#execute(name, input, options, execute.bind(tool));
-      // The tool's own conversion knows nothing of our text.
+      // The tool's own conversion cannot handle the text of a refusal.
       const told: ToModelOutput | undefined =
         toModelOutput &&
         ((options) => {
-          // Version 5 hands over the output alone.
+          // Version 5 passes only the output.
           const id = options?.toolCallId;
           const text = id === undefined ? this.#answered(options) : this.#refusal(id, options.output);
           return text === undefined ? toModelOutput.call(tool, options) : { type: "text", value: text };
@@ -175,8 +179,8 @@ export class AiSdkGuard extends LoopGuard {
   }
 
   /**
-   * Puts guidance before the model, after your own `prepareStep` if there is one. A run that goes on although it was
-   * halted, because `stopWhen` is missing, ends here: it throws the {@link LoopHalt}.
+   * A `prepareStep` that adds pending guidance to the messages, after calling your own if given. It throws the
+   * {@link LoopHalt} of a run that continues after its halt because `stopWhen` is missing.
    */
   prepareStep<const R = Any>(own?: (options: Any) => R): (options: Any) => Prepared<R> {
     const prepare = async (options: {
@@ -211,7 +215,7 @@ export class AiSdkGuard extends LoopGuard {
     return prepare as PrepareStep;
   }
 
-  /** Ends the run; one of the conditions of `stopWhen`. */
+  /** A condition for `stopWhen` that ends a halted run. */
   readonly stopWhen = ({ steps }: { steps: readonly Any[] }): boolean => {
     if (!this.guard.enabled) return false;
     const request = this.#ofStep(steps as readonly Step[], undefined);
@@ -221,7 +225,10 @@ export class AiSdkGuard extends LoopGuard {
     return request.guard.halted !== undefined;
   };
 
-  /** The same model, watched: texts are judged, piece by piece while they stream. A name is one of the gateway's. */
+  /**
+   * Wraps a model so that its texts are judged, chunk by chunk while they stream. A string names a model of the SDK's
+   * default provider, which is the gateway unless you set another.
+   */
   model(model: LanguageModel): Model {
     const inner = typeof model === "string" ? named(model) : model;
     if (!this.guard.enabled) return inner;
@@ -231,11 +238,11 @@ export class AiSdkGuard extends LoopGuard {
   }
 
   #wrapped(model: Model, request?: Request): Model {
-    // Each version of the SDK takes the models of its own time.
+    // Each version of the SDK accepts the model specification of its own time.
     return (sdk.wrapLanguageModel as (options: Any) => Model)({ model, middleware: this.#watching(request) });
   }
 
-  /** The model that knows its request, where the one of the step is watched. */
+  /** The wrapper of the step's model that knows the request; undefined if the model is not watched. */
   #twin(request: Request, model: LanguageModel): Model | undefined {
     const inner = typeof model === "object" ? this.#models.get(model) : undefined;
     if (!inner) return undefined;
@@ -298,7 +305,7 @@ export class AiSdkGuard extends LoopGuard {
     return middleware as Any;
   }
 
-  /** The request of a step, by its list of steps or what is in them. */
+  /** The request of a list of steps: by the list, its steps or their calls, or else the most likely one. */
   #ofStep(steps: readonly Step[], messages: ModelMessage[] | undefined): Request {
     const ids = steps.flatMap(({ toolCalls }) => toolCalls.map(({ toolCallId }) => toolCallId));
     const known =
@@ -313,7 +320,7 @@ export class AiSdkGuard extends LoopGuard {
     return this.#requests.goesOn(known);
   }
 
-  /** The request of a model call that no `prepareStep` prepared. */
+  /** The request of a model call that was not prepared by `prepareStep`. */
   #asked(prompt: ModelMessage[]): Request {
     const going = this.#going?.getStore();
     if (going && !going.over) return this.#requests.goesOn(going);
@@ -322,7 +329,7 @@ export class AiSdkGuard extends LoopGuard {
     return this.#begun(prompt);
   }
 
-  /** Where the runtime has it, what tells a request's own hooks from those of others at the same time. */
+  /** The current request, where the runtime has async-local storage: tells apart hooks of concurrent requests. */
   readonly #going: AsyncLocal<Request> | undefined = asyncLocal();
 
   #execute(
@@ -377,18 +384,18 @@ export class AiSdkGuard extends LoopGuard {
     return this.#requests.goesOn(known);
   }
 
-  /** What answers a refused call. A later call may have the same id. */
+  /** The text of a refusal if `output` is one. A later call may have the same id, so the output has to match. */
   #refusal(callId: string, output: unknown): string | undefined {
     const text = this.#refused.get(callId);
     return text === output ? text : undefined;
   }
 
-  /** Where only the output is told: ours is the one that was given for a refused call. */
+  /** As {@link AiSdkGuard.#refusal}, where only the output is known. */
   #answered(output: unknown): string | undefined {
     return typeof output === "string" && [...this.#refused.values()].includes(output) ? output : undefined;
   }
 
-  /** A call that the client is to run. No hook follows it, so it is seen in the model's answer. */
+  /** Reports a call of a client-side tool. No hook follows it, so it is taken from the model's answer. */
   #handedOut(request: Request, call: { toolCallId: string; toolName: string; input: string }): void {
     const { toolCallId: callId, toolName: tool, input } = call;
     this.#requests.called(request, callId);
@@ -404,7 +411,7 @@ export class AiSdkGuard extends LoopGuard {
     return request;
   }
 
-  /** A request begins: what a human wrote, and results that the client brought. */
+  /** Begins a request: reports the user's message, or the results of client-side tools. */
   #begun(messages: readonly ModelMessage[]): Request {
     const last = messages.at(-1);
     const human = last?.role === "user" && this.#prompts === "human";
@@ -427,7 +434,7 @@ export class AiSdkGuard extends LoopGuard {
     return request;
   }
 
-  /** What the steps say that their tools did not: texts, and calls that never reached a tool of ours. */
+  /** Reports what the wrapped tools did not see of the steps: texts, and calls that never reached a wrapped tool. */
   #observe(request: Request, steps: readonly Step[]): void {
     for (const step of steps) {
       if (request.observed.has(step)) continue;
@@ -447,7 +454,7 @@ export class AiSdkGuard extends LoopGuard {
     }
   }
 
-  /** A call that no tool of ours ran: of a tool that is not there, invalid, denied, the provider's or the client's. */
+  /** Reports a call that no wrapped tool ran: unknown tool, invalid or denied call, or run by provider or client. */
   #strange(request: Request, call: Step["toolCalls"][number], content: Step["content"]): void {
     const { toolCallId: callId, toolName: tool, input } = call;
     if (request.ran.has(callId)) return;
@@ -480,10 +487,10 @@ export class AiSdkGuard extends LoopGuard {
   }
 }
 
-/** Refused calls that are remembered, at most. */
+/** Maximum number of refused calls remembered. */
 const REFUSED = 1024;
 
-/** The messages with all notes in their places; `all` are the notes that were ever given, in order. */
+/** Inserts the `missing` notes at their places in the messages; `all` are all notes given so far, in order. */
 function woven(
   given: readonly ModelMessage[],
   missing: readonly { at: number; message: ModelMessage }[],
@@ -500,7 +507,7 @@ function woven(
     if (!all.some((note) => note.message === message)) at += 1;
   }
   due();
-  // Messages that were taken out of the middle leave no place: what is new is said at the end all the same.
+  // If messages were removed, the place of the newest note may no longer exist: it goes to the end.
   const last = all.at(-1);
   if (last && missing.includes(last) && !told.includes(last.message)) told.push(last.message);
   return told;
@@ -517,7 +524,7 @@ function callsIn(messages: readonly ModelMessage[]): string[] {
   );
 }
 
-/** Tokens, as a model or a step of each version tells them. */
+/** The token counts of a model's or a step's usage, in any version. */
 function tokens(usage: Any): { input?: number; output?: number; total?: number } {
   const count = (value: Any): number | undefined =>
     typeof value === "number" ? value : typeof value?.total === "number" ? value.total : undefined;
@@ -529,7 +536,7 @@ function tokens(usage: Any): { input?: number; output?: number; total?: number }
   };
 }
 
-/** A model by its name, as the SDK looks it up itself. */
+/** Looks a model up by name as the SDK does. */
 function named(name: string): Model {
   const { AI_SDK_DEFAULT_PROVIDER: own } = globalThis as { AI_SDK_DEFAULT_PROVIDER?: Any };
   supported("ai-sdk", "a later version of `ai` for models by name", own ? {} : sdk, own ? [] : ["gateway"]);
@@ -552,7 +559,7 @@ function isStream(value: unknown): value is AsyncIterable<unknown> {
   return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 }
 
-/** The same pieces, of which the last one is the tool's output. */
+/** Passes the chunks of a streaming tool on; the last one is the tool's output. */
 async function* lastOf(
   pieces: AsyncIterable<unknown>,
   done: (output: unknown) => unknown,

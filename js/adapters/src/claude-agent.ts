@@ -1,4 +1,4 @@
-// The Claude Agent SDK: hooks judge calls and results and carry the guidance, and the messages of a query may be watched
+// The Claude Agent SDK: hooks judge calls and results and carry the guidance; the messages of a query can be watched
 // while they stream. Each session is a run.
 import type { HookCallback, HookCallbackMatcher, HookEvent, Query, SDKMessage } from "@anthropic-ai/claude-agent-sdk";
 import { LoopGuard } from "../../src/adapters/adapter.ts";
@@ -8,19 +8,20 @@ import { checked, supported } from "../../src/adapters/options.ts";
 
 export { type Guard, type GuardOptions, LoopHalt, type LoopHaltRecord, type Ruling } from "../../src/adapters/guard.ts";
 
+/** The options of {@link createLoopGuard}. */
 export interface ClaudeAgentOptions extends GuardOptions, Pick<HookOptions, "prompts"> {}
 
 type Hooks = Partial<Record<HookEvent, HookCallbackMatcher[]>>;
 
-/** Sessions whose end is remembered, at most. */
+/** Maximum number of sessions whose halt is remembered. */
 const SESSIONS = 1024;
-/** Why sessions were ended, by their id: messages of the SDK carry nothing of ours. */
+/** The halts of sessions by session id: nothing can be attached to the SDK's messages. */
 const halts = new Map<string, LoopHalt>();
 
 /**
- * Why Loopwarden ended a session; nothing where it did not.
+ * Why Loopwarden ended a session; undefined if it did not.
  *
- * @param message any message of the session, such as its `result`, or what {@link ClaudeAgentGuard.watch} gave.
+ * @param message any message of the session, such as its `result`, or the result of {@link ClaudeAgentGuard.watch}.
  */
 export function loopHalt(message: { session_id?: string | undefined } | Watched): LoopHalt | undefined {
   if (message instanceof Watched) return message.halted;
@@ -28,7 +29,7 @@ export function loopHalt(message: { session_id?: string | undefined } | Watched)
 }
 
 /**
- * Watches the sessions of the Claude Agent SDK: each session is a run, each sub-agent an agent of its own.
+ * Watches the sessions of the Claude Agent SDK: each session is a run, and each sub-agent a separate agent.
  *
  * @example
  * const guard = createLoopGuard();
@@ -37,13 +38,13 @@ export function loopHalt(message: { session_id?: string | undefined } | Watched)
  * const halt = loopHalt(session);
  * if (halt) console.error(halt.report);
  *
- * @throws {LoopwardenError} `invalid-config`, for a configuration or an option that is wrong.
+ * @throws {LoopwardenError} `invalid-config` for an invalid configuration or option.
  */
 export function createLoopGuard(options: ClaudeAgentOptions = {}): ClaudeAgentGuard {
   return new ClaudeAgentGuard(new Guard(checked(options)), options);
 }
 
-/** The messages of one session. */
+/** The messages of one watched session. */
 export class Watched implements AsyncIterable<SDKMessage> {
   readonly #messages: AsyncGenerator<SDKMessage, void>;
   readonly #halt: () => LoopHalt | undefined;
@@ -63,7 +64,7 @@ export class Watched implements AsyncIterable<SDKMessage> {
   }
 }
 
-/** The SDK may take the end that a hook asked for as an error of Claude Code: what it throws then is told by the halt. */
+/** Ends the messages normally if the SDK throws because a hook ended the session; the halt gives the reason. */
 async function* ended(
   messages: AsyncIterable<SDKMessage>,
   halt: () => LoopHalt | undefined,
@@ -75,9 +76,10 @@ async function* ended(
   }
 }
 
+/** A guard for the Claude Agent SDK; see {@link createLoopGuard}. */
 export class ClaudeAgentGuard extends LoopGuard {
   readonly #options: ClaudeAgentOptions;
-  /** The session that a hook was called in last. */
+  /** The guard of the session in which a hook was last called. */
   #latest: Guard | undefined;
 
   constructor(guard: Guard, options: ClaudeAgentOptions = {}) {
@@ -89,21 +91,21 @@ export class ClaudeAgentGuard extends LoopGuard {
     return this.#latest ?? this.guard;
   }
 
-  /** A guard whose sessions belong to a run, an agent or a task of this name: the same detector. */
+  /** A guard whose sessions belong to the given run, agent or task. It shares the detector. */
   scope(scope: { run?: string; agent?: string; task?: string }): ClaudeAgentGuard {
     return new ClaudeAgentGuard(this.guard.scope(scope), this.#options);
   }
 
-  /** The `hooks` of a query: your own, if there are any, and Loopwarden's beside them. */
+  /** The `hooks` of a query: your own, if any, plus Loopwarden's. */
   hooks(own: Hooks = {}): Hooks {
     if (!this.guard.enabled) return own;
     const judge: HookCallback = async (told) => {
-      // Hooks that are not among ours are not asked for.
+      // Only the hooks in `HOOKS` are registered.
       const input = told as HookInput;
       this.#latest = this.#session(input.session_id);
       const guard = scoped(this.guard, input);
       const answer = answerHook(guard, input, this.#options);
-      // A sub-agent's end is its own, and the session's is the session's.
+      // The halt of this call's agent, or else that of the session.
       this.#note(input.session_id, guard.halted ?? this.#latest.halted);
       return answer;
     };
@@ -113,9 +115,11 @@ export class ClaudeAgentGuard extends LoopGuard {
   }
 
   /**
-   * The same messages, watched: a text that repeats itself without end is interrupted while it streams, where the query
-   * has `includePartialMessages`, and the tokens of each answer are counted. Optional; the hooks see calls, results and
-   * final texts without it.
+   * Watches the messages of a query and passes them on. With `includePartialMessages`, a text that repeats itself is
+   * interrupted while it streams; the tokens of each answer are counted. Optional: without it, the hooks still see
+   * calls, results and final texts.
+   *
+   * @throws {LoopwardenError} `invalid-config` if `query` is not a query of the SDK.
    */
   watch(query: Query): Watched {
     supported("claude-agent", "a query of `@anthropic-ai/claude-agent-sdk`", Object(query), [
@@ -132,7 +136,7 @@ export class ClaudeAgentGuard extends LoopGuard {
 
   async *#watched(query: Query, began: (session: string) => void): AsyncGenerator<SDKMessage, void> {
     let interrupted = false;
-    /** Answers whose usage was told: their blocks come as messages of their own, each with all of it. */
+    /** Ids of answers whose usage was reported: each block is a separate message that carries the full usage. */
     const counted = new Set<string>();
     for await (const message of query) {
       if (typeof message.session_id === "string") began(message.session_id);
@@ -154,8 +158,8 @@ export class ClaudeAgentGuard extends LoopGuard {
         }
         counted.add(id);
       }
-      // Hooks are called as soon as the SDK hears of them, and messages wait until they are read: the last answer may be
-      // told before its usage.
+      // Hooks run immediately, but messages wait until they are read: the usage of the last answer may be reported
+      // after the answer itself.
       if (message.type === "result") this.#session(message.session_id).settle();
       if (message.type !== "stream_event") continue;
       const { event, session_id, parent_tool_use_id } = message;

@@ -1,5 +1,5 @@
-// Cloudflare's Think: a mixin over the class of an agent. Its hooks judge calls and results, put guidance before the model
-// and end the turn; what has to survive is in the Durable Object's own storage.
+// Cloudflare's Think: a mixin for the class of an agent. Its hooks judge calls and results, give guidance to the model
+// and end the turn; the state is kept in the Durable Object's storage.
 import type {
   ChunkContext,
   PrepareStepContext,
@@ -19,22 +19,22 @@ import { checked, supported } from "../../src/adapters/options.ts";
 export { type Guard, type GuardOptions, LoopHalt, type LoopHaltRecord } from "../../src/adapters/guard.ts";
 
 /**
- * The state comes from the object's storage, so it is no option here. With a `detector` of your own, that one is fed and
- * remembers, instead of the storage.
+ * The options of {@link createLoopGuard}. There is no `state`: it comes from the object's storage. With your own
+ * `detector`, nothing is stored.
  */
 export interface CloudflareOptions extends Omit<GuardOptions, "state"> {
   /**
    * Who writes the user messages: a `human`, whose message ends the window and lifts a halt, or the `host`, such as an
-   * outer loop. Default `human`, but for turns that a schedule or another agent began.
+   * outer loop. Default `human`, except for turns started by a schedule or another agent.
    */
   prompts?: "human" | "host";
 }
 
-/** Where the state is kept in the storage of the object. */
+/** The key of the state in the object's storage. */
 const KEY = "loopwarden";
-/** Turns that nobody wrote a message for: the conversation goes on from where it was. */
+/** Triggers of turns that resume the conversation without a new message. */
 const RESUMED = ["auto-continuation", "recovery-continue", "recovery-retry"];
-/** Turns that begin with a message which no human wrote. */
+/** Triggers of turns that begin with a message not written by a human. */
 const HOSTED = ["scheduled", "agent-tool"];
 
 // biome-ignore lint/suspicious/noExplicitAny: what TypeScript wants of a class that a mixin extends.
@@ -42,14 +42,14 @@ type ThinkClass = new (...args: any[]) => Think<any, any, any>;
 
 /** What the mixin adds to an agent. */
 export interface Guarded {
-  /** What is behind it: the detector, a human's answers, and why a turn was ended. */
+  /** The underlying guard: gives access to the detector, takes a human's decisions, and says why a turn was ended. */
   readonly loopGuard: Guard;
 }
 
 /**
- * Why Loopwarden ended the latest turn of an agent; nothing where it did not.
+ * Why Loopwarden ended the latest turn of an agent; undefined if it did not.
  *
- * @param agent the agent, or what it threw.
+ * @param agent the agent, or the error that it threw.
  */
 export function loopHalt(agent: unknown): LoopHalt | undefined {
   if (agent instanceof Error) return agent.name === "LoopHalt" ? (agent as LoopHalt) : loopHalt(agent.cause);
@@ -57,9 +57,9 @@ export function loopHalt(agent: unknown): LoopHalt | undefined {
 }
 
 /**
- * Watches agents of Think. Each agent has a guard of its own, `loopGuard`, whose state is in its storage.
+ * Watches agents of Think. Each agent has its own guard, `loopGuard`, whose state is in the agent's storage.
  *
- * @param options for every agent, or a function that gives those of one.
+ * @param options the options of every agent, or a function that returns those of one agent.
  * @example
  * const guard = createLoopGuard();
  * export class Assistant extends guard.agent(Think<Env>) {
@@ -69,29 +69,29 @@ export function loopHalt(agent: unknown): LoopHalt | undefined {
  *   }
  * }
  *
- * @throws {LoopwardenError} `invalid-config`, for an option that is wrong, and for a class that has not the hooks of
- * Think; for a configuration, when an agent is made.
+ * @throws {LoopwardenError} `invalid-config` for an invalid option. `agent` throws it for a class without the hooks of
+ * Think, and the constructor of an agent for an invalid configuration.
  */
 export function createLoopGuard(options: CloudflareOptions | OptionsOf = {}): CloudflareGuard {
   if (typeof options !== "function") checked(options, FOREIGN);
   return { agent: (base) => guarded(base, options) };
 }
 
-/** Makes the options of one agent. */
+/** Returns the options of one agent. */
 // biome-ignore lint/suspicious/noExplicitAny: agents of any class.
 export type OptionsOf = (agent: any) => CloudflareOptions;
 
-/** What {@link createLoopGuard} gives. */
+/** The result of {@link createLoopGuard}. */
 export interface CloudflareGuard {
   /**
-   * The same class, whose agents are watched. Hooks that the class has are asked first; hooks of a class that extends the
-   * result call `super`, as they would without it.
+   * A subclass whose agents are watched. In `beforeStep`, `beforeToolCall` and `onChunk` the hook of the base class runs
+   * first, in the others Loopwarden's. Hooks of a class that extends the result have to call `super`, as usual.
    */
   // biome-ignore lint/suspicious/noExplicitAny: as above.
   agent<BASE extends ThinkClass>(base: BASE): BASE & (new (...args: any[]) => Guarded);
 }
 
-/** What of an agent is overridden or asked. */
+/** The methods of an agent that are overridden or called. */
 const HOOKS = ["beforeTurn", "beforeStep", "beforeToolCall", "afterToolCall", "onStepEnd", "onChunk", "cancelChat"];
 
 const FOREIGN = { state: "is not needed: the object's own storage holds it" };
@@ -151,10 +151,10 @@ function guarded<BASE extends ThinkClass>(
   };
 }
 
-/** What of a step's content becomes of a call. */
+/** A part of a step's content. */
 type Part = StepContext["content"][number];
 
-/** A human answers between two turns, when no hook follows that would store it. */
+/** A guard that saves its state after `acknowledge`: a human decides between turns, when no hook follows that saves. */
 class Kept extends Guard {
   readonly #save: () => void;
 
@@ -169,14 +169,14 @@ class Kept extends Guard {
   }
 }
 
-/** What the hooks of one agent have to do. */
+/** The implementation of the hooks of one agent. */
 class Hooks {
   readonly guard: Guard;
   readonly #storage: DurableObjectStorage;
   readonly #options: CloudflareOptions;
-  /** What the storage holds; absent where it is not ours to keep anything. */
+  /** The state that was last written; undefined before that. */
   #stored: string | undefined;
-  /** Calls of the step that runs, reported when they ran. */
+  /** Ids of calls of the current step that have already been reported. */
   readonly #ran = new Set<string>();
   #warned = false;
 
@@ -187,7 +187,7 @@ class Hooks {
     this.guard = new Kept({ ...options, ...(typeof state === "string" && { state }) }, () => this.#save());
   }
 
-  /** A turn begins: what a human wrote, and results that a client brought. */
+  /** Begins a turn: reports the user's message, or the results of client-side tools. */
   opened({ messages, trigger, continuation }: TurnContext): void {
     const last = messages.at(-1);
     if (last?.role === "tool") {
@@ -208,9 +208,10 @@ class Hooks {
   }
 
   /**
-   * Not stored yet: where the object dies before the model answers, the guidance was not seen, and is given again.
+   * Takes the guidance for the next model call. This is not saved yet: if the object dies before the model answers, the
+   * guidance is given again.
    *
-   * @throws {LoopHalt} where the turn was ended: for Think the turn has failed, and is not finished.
+   * @throws {LoopHalt} if the run was halted: for Think the turn has then failed rather than finished.
    */
   guidance(): string | undefined {
     if (this.guard.halted) throw this.guard.halted;
@@ -219,26 +220,26 @@ class Hooks {
     return this.guard.guidance();
   }
 
-  /** What answers a call that is not to run. Not stored yet: Think reports the answer too, and that is. */
+  /** Judges a call; returns the answer to one that must not run. Not saved yet: `answered` follows, which saves. */
   refusal({ toolName: tool, toolCallId: callId }: ToolCallContext, args: unknown): string | undefined {
     this.#ran.add(callId);
     const ruling = this.guard.beforeCall({ tool, callId, args });
     return ruling.action === "block" || ruling.action === "halt" ? ruling.text : undefined;
   }
 
-  /** What came of a call. The guard passes over the answers that it gave itself, which Think reports as successes. */
+  /** Reports the result of a call. The guard ignores its own refusals, which Think reports as successes. */
   answered({ toolName: tool, toolCallId: callId, toolOutput }: ToolCallResultContext): void {
     const result = toolOutput.type === "tool-error" ? { error: toolOutput.error } : { output: toolOutput.output };
     this.guard.afterCall({ tool, callId, ...result });
     this.#save();
   }
 
-  /** What the hooks of calls did not say: texts, and calls that never reached a tool, or another hook's answer. */
+  /** Reports what the call hooks did not see: texts, and calls that never reached a tool or were answered elsewhere. */
   stepped({ text, reasoningText, toolCalls, content, usage }: StepContext): void {
     this.guard.usage({ input: usage?.inputTokens, output: usage?.outputTokens, total: usage?.totalTokens });
     for (const call of toolCalls) {
       const { toolCallId: callId, toolName: tool, input: args } = call;
-      // A call that waits for somebody's approval has not been made yet.
+      // A call that waits for approval has not been made yet.
       if (this.#ran.has(callId) || content.some((part) => awaits(part, callId))) continue;
       this.guard.beforeCall({ tool, callId, args, settled: true });
       if ("invalid" in call && call.invalid) {
@@ -251,12 +252,14 @@ class Hooks {
       else if (part?.type === "tool-result") this.guard.afterCall({ tool, callId, output: part.output });
     }
     if (reasoningText) this.guard.message("assistant", reasoningText, { channel: "reasoning" });
-    // A blank text says something only where it is the whole answer.
+    // An empty text is only reported if it is the whole answer.
     if (text !== "" || toolCalls.length === 0) this.guard.message("assistant", text);
     this.#save();
   }
 
-  /** A piece of an answer; not stored, since the whole one follows. Why to cut it off, if it repeats itself without end. */
+  /**
+   * Judges a chunk of an answer; returns the halt if it must be cut off. Only a halt is saved: the full text follows.
+   */
   streamed({ chunk }: ChunkContext): LoopHalt | undefined {
     if (chunk.type !== "text-delta" && chunk.type !== "reasoning-delta") return undefined;
     const ruling = this.guard.delta(chunk.text, chunk.type === "text-delta" ? "text" : "reasoning");
@@ -265,7 +268,7 @@ class Hooks {
     return ruling.halt;
   }
 
-  /** The runtime holds back what leaves the object until it is stored, so nobody sees a verdict that may be lost. */
+  /** Saves the state. The runtime holds back outgoing messages until the write is durable, so no verdict is lost. */
   #save(): void {
     if (this.#options.detector) return;
     const state = this.guard.snapshot();
@@ -274,7 +277,7 @@ class Hooks {
     this.#safely(() => this.#storage.kv.put(KEY, state));
   }
 
-  /** Storage that fails must not stop the agent: it is watched all the same, and starts over when it is evicted. */
+  /** Failing storage must not stop the agent: it is still watched, but starts over after an eviction. Warns once. */
   #safely<T>(work: () => T): T | undefined {
     try {
       return work();

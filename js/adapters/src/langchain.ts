@@ -1,8 +1,8 @@
-// LangChain.js: one middleware around model calls and tool calls, which adds no step to the graph. What a guard knows of a
-// conversation follows from its messages alone, which the framework keeps, checkpoints, forks and rewinds: here it is only
-// remembered, and read again from the messages where somebody else, or another process, went on with them.
+// LangChain.js: one middleware around model calls and tool calls, which adds no step to the graph. The state of a
+// conversation's guard derives from its messages alone, which the framework stores, checkpoints, forks and rewinds. It
+// is cached here, and rebuilt from the messages when they were continued elsewhere, such as in another process.
 import type { AgentMiddleware, BaseMessage } from "langchain";
-// As a whole, so that a version that lacks something is told of it in words, and not by the loader of modules.
+// A namespace import, so that an export missing in some version gives our error and not the module loader's.
 import * as framework from "langchain";
 import { Guard, type GuardOptions, LoopHalt, type LoopHaltRecord } from "../../src/adapters/guard.ts";
 import { checked, supported } from "../../src/adapters/options.ts";
@@ -15,22 +15,22 @@ type ToolMessage = framework.ToolMessage;
 export { type Guard, type GuardOptions, LoopHalt, type LoopHaltRecord } from "../../src/adapters/guard.ts";
 
 /**
- * What has to survive is in the messages, so there is no `state` here. With a `detector` of your own, that one is fed and
- * remembers, and messages from before this process are not read again.
+ * The options of {@link createLoopGuard}. There is no `state`: it derives from the messages. With your own `detector`,
+ * messages from before this process are not read again.
  */
 export interface LangChainOptions extends Omit<GuardOptions, "state"> {
   /**
    * Who writes the human messages: a `human`, whose message ends the window and lifts a halt, or the `host`, such as an
-   * outer loop that invokes the agent again and again. Default `human`.
+   * outer loop that invokes the agent repeatedly. Default `human`.
    */
   prompts?: "human" | "host";
 }
 
-/** Conversations that are remembered, at most; the others are read again when they go on. */
+/** Maximum number of cached conversations; others are rebuilt from their messages when they continue. */
 const CONVERSATIONS = 64;
 
 /**
- * Watches agents, any number of them and of threads at once.
+ * Watches any number of agents and threads at once.
  *
  * @example
  * const guard = createLoopGuard();
@@ -39,14 +39,14 @@ const CONVERSATIONS = 64;
  * const halt = loopHalt(result);
  * if (halt) console.error(halt.report);
  *
- * @throws {LoopwardenError} `invalid-config`, for a configuration or an option that is wrong.
+ * @throws {LoopwardenError} `invalid-config` for an invalid configuration or option, or an unsupported version.
  */
 export function createLoopGuard(options: LangChainOptions = {}): LangChainGuard {
   supported("langchain", "`langchain` from 1.0 on", framework, ["createMiddleware", "ToolInvocationError"]);
   return new LangChainGuard(checked(options, { state: "is not needed: the conversation's messages hold it" }));
 }
 
-/** Why Loopwarden ended a run, from its result, its state or its messages; nothing where it did not. */
+/** Why Loopwarden ended a run, from its result, its state or its messages; undefined if it did not. */
 export function loopHalt(
   result: { messages?: readonly BaseMessage[] | undefined } | readonly BaseMessage[],
 ): LoopHalt | undefined {
@@ -55,40 +55,41 @@ export function loopHalt(
   return halt && new LoopHalt(halt);
 }
 
-/** What of a message is ours; no provider is sent it. */
+/** Our metadata of a message. It is not sent to providers. */
 interface Mark {
-  /** When it came to be, in milliseconds since the Unix epoch. */
+  /** When the message was created, in milliseconds since the Unix epoch. */
   at?: number;
   /** Written by Loopwarden. */
   own?: boolean;
   halt?: LoopHaltRecord;
 }
 
-/** What a model call took, as messages tell it. */
+/** The usage of a model call, as in the metadata of messages. */
 interface Usage {
   input_tokens?: number;
   output_tokens?: number;
   total_tokens?: number;
 }
 
+/** A guard for LangChain.js; see {@link createLoopGuard}. */
 export class LangChainGuard {
-  /** Belongs among the `middleware` of the agent, before your own that handles errors of tools. */
+  /** Add this to the agent's `middleware`, before any of your own that handles errors of tools. */
   readonly middleware: AgentMiddleware;
   readonly #options: LangChainOptions;
-  /** Conversations by the id of the message that was heard last, the one that went on last at the end. */
+  /** Conversations by the id of the last message read; the most recently used is last. */
   readonly #conversations = new Map<string, Conversation>();
   #latest: Conversation | undefined;
 
   constructor(options: LangChainOptions = {}) {
     this.#options = options;
-    // A wrong configuration is told at once, and not by the first request.
+    // Reports an invalid configuration now rather than at the first request.
     new Guard(options).free();
     this.middleware = options.enabled === false ? createMiddleware({ name: "Loopwarden" }) : this.#watching();
   }
 
   /**
-   * Why the run ended, if Loopwarden ended it: that of the conversation that went on last. Where several go on side by
-   * side, ask {@link loopHalt} with the result, or listen with `onHalt`.
+   * Why the run of the most recently active conversation ended, if Loopwarden ended it. With concurrent conversations,
+   * call {@link loopHalt} with the result, or use `onHalt`.
    */
   get halted(): LoopHalt | undefined {
     return this.#latest?.guard.halted;
@@ -104,7 +105,7 @@ export class LangChainGuard {
         conversation.ask(request.state.messages.at(-1));
         const messages = conversation.woven(request.messages);
         const answer = await handler(messages === request.messages ? request : { ...request, messages });
-        // Some answers are commands, or hold a structured answer as well.
+        // An answer can also be a command or include a structured response.
         if (AIMessage.isInstance(answer)) mark(answer, { at: conversation.now() });
         return answer;
       },
@@ -119,8 +120,8 @@ export class LangChainGuard {
           if (ToolMessage.isInstance(answer)) mark(answer, { at: conversation.now() });
           return answer;
         } catch (error) {
-          // With any middleware around it the framework takes an error of a tool for one of the middleware, and ends the
-          // run. What the model would be told without it, it is told here.
+          // With any tool middleware the framework treats a tool's error as one of the middleware and ends the run. The
+          // model gets the message here that it would get without the middleware.
           if (!isOfTool(error) || request.runtime.signal?.aborted) throw error;
           const content = error instanceof ToolInvocationError ? error.message : `${error}\n Please fix your mistakes.`;
           const answer = new ToolMessage({ content, tool_call_id: callId, name: tool, status: "error" });
@@ -131,7 +132,7 @@ export class LangChainGuard {
     }) as AgentMiddleware;
   }
 
-  /** The conversation of these messages, after all of them were heard. */
+  /** The conversation of these messages, after reading the new ones. */
   #heard(messages: readonly BaseMessage[], thread: string | undefined): Conversation {
     const known = messages.findLast(({ id }) => id !== undefined && this.#conversations.has(id))?.id;
     let conversation = known === undefined ? undefined : this.#conversations.get(known);
@@ -154,18 +155,18 @@ export class LangChainGuard {
   }
 }
 
-/** What is remembered of one conversation: nothing that its messages do not tell. */
+/** The cached state of one conversation, all of which derives from its messages. */
 class Conversation {
   readonly guard: Guard;
   readonly #synthetic: boolean;
   readonly #clock: () => number;
-  /** When the message that is being read came to be; absent for what happens now. */
+  /** The time of the message being read; undefined for what happens now. */
   #at: number | undefined;
-  /** The id of the message that was heard last. */
+  /** The id of the last message read. */
   #last: string | undefined;
-  /** Ids of calls that were judged before they ran, and how many have each: some providers leave ids empty. */
+  /** The number of judged calls without a result per call id: some providers leave ids empty. */
   readonly #judged = new Map<string, number>();
-  /** Guidance, and the message that it follows. */
+  /** Guidance, and the id of the message that it follows. */
   readonly #notes: { after: string | undefined; message: HumanMessage }[] = [];
 
   constructor(options: LangChainOptions, run: string | undefined) {
@@ -179,7 +180,7 @@ class Conversation {
     return this.#clock();
   }
 
-  /** Passes over what was heard by somebody else: all before what is new since the model's last answer. */
+  /** Skips the messages up to the model's last answer, which another process has already recorded. */
   skip(messages: readonly BaseMessage[]): void {
     const answer = messages.findLastIndex((message) => AIMessage.isInstance(message));
     this.#last = messages[answer]?.id;
@@ -187,7 +188,7 @@ class Conversation {
     for (const { id } of calls) if (id !== undefined) this.#judged.set(id, (this.#judged.get(id) ?? 0) + 1);
   }
 
-  /** Reads what is new, and tells the id of the last message. */
+  /** Reads the new messages and returns the id of the last message. */
   hear(messages: readonly BaseMessage[]): string {
     const heard = this.#last === undefined ? -1 : messages.findLastIndex(({ id }) => id === this.#last);
     for (const [index, message] of messages.entries()) {
@@ -196,7 +197,7 @@ class Conversation {
       this.#at = at ?? this.#at;
       if (own && !ToolMessage.isInstance(message)) continue;
       if (AIMessage.isInstance(message)) {
-        // The guidance of then, where that was given by somebody else.
+        // Regenerates the guidance that another process gave at this point.
         if (index > heard + 1 || heard < 0) this.ask(messages[index - 1]);
         this.#answer(message, messages.slice(index + 1));
       } else if (ToolMessage.isInstance(message)) this.#result(message);
@@ -209,7 +210,7 @@ class Conversation {
     return this.#last ?? "";
   }
 
-  /** The model is about to be asked: what it should be told comes after this message. */
+  /** Takes pending guidance before a model call; it follows this message. */
   ask(after: BaseMessage | undefined): void {
     const known = this.#notes.at(-1);
     if (known && known.after === after?.id) return;
@@ -218,7 +219,7 @@ class Conversation {
     this.#notes.push({ after: after?.id, message: mark(new HumanMessage(text), { own: true }) });
   }
 
-  /** The messages for the model, with the guidance in its places, so that what it was told it still knows. */
+  /** The messages for the model with all guidance inserted where it was given, so that the model still sees it. */
   woven(messages: BaseMessage[]): BaseMessage[] {
     if (this.#notes.length === 0) return messages;
     const woven = messages.flatMap((message) => [
@@ -226,7 +227,7 @@ class Conversation {
       ...this.#notes.filter(({ after }) => after !== undefined && after === message.id).map(({ message }) => message),
     ]);
     const latest = this.#notes.at(-1);
-    // Somebody shortened the conversation: what is new is said all the same.
+    // If the conversation was shortened, new guidance goes to the end.
     if (latest && latest.after === this.#last && !woven.includes(latest.message)) woven.push(latest.message);
     return woven;
   }
@@ -247,8 +248,8 @@ class Conversation {
       this.guard.beforeCall({ ...call, rawArgs: args ?? "", settled: true });
       this.guard.afterCall({ ...call, outcome: "invalid", output: error ?? "" });
     }
-    // Calls that were answered before anybody here saw them: in another process, or by the framework itself. Later turns
-    // may have calls with the same ids.
+    // Calls that were answered unseen, in another process or by the framework itself. Later turns may reuse the ids, so
+    // only results before the next answer count.
     const next = later.findIndex((one) => AIMessage.isInstance(one));
     const answers = later.slice(0, next < 0 ? later.length : next).filter((one) => ToolMessage.isInstance(one));
     for (const { id = "", name, args } of calls) {
@@ -258,7 +259,7 @@ class Conversation {
     }
   }
 
-  /** The guard passes over the answer of a call that it refused. */
+  /** Reports the result of a judged call. Refusals of the guard are ignored. */
   #result(message: ToolMessage): void {
     const { name: tool = "", tool_call_id: callId, status, text } = message;
     if (ours(message)?.own) return;
@@ -270,7 +271,7 @@ class Conversation {
   }
 }
 
-/** The key of our own part in a message's `response_metadata`. */
+/** The key of the {@link Mark} in a message's `response_metadata`. */
 const OURS = "loopwarden";
 
 function ours(message: BaseMessage | undefined): Mark | undefined {
@@ -286,12 +287,12 @@ function refused(id: string, name: string, content: string): ToolMessage {
   return mark(new ToolMessage({ tool_call_id: id, name, content, status: "error" }), { own: true });
 }
 
-/** A conversation ends with an answer; this one says whose it is. */
+/** The answer that ends a halted conversation, marked as Loopwarden's. */
 function said(halt: LoopHalt): AIMessage {
   return mark(new AIMessage({ content: halt.message }), { own: true, halt: halt.toJSON() });
 }
 
-/** Whether a tool threw it, and not the framework: an interrupt, or another middleware. */
+/** Whether the error was thrown by a tool, rather than by the framework (an interrupt) or another middleware. */
 function isOfTool(error: unknown): error is Error {
   if (!(error instanceof Error)) return false;
   return (
@@ -300,7 +301,7 @@ function isOfTool(error: unknown): error is Error {
   );
 }
 
-/** The thread, where the framework's version tells it. */
+/** The thread id, if the framework's version provides it. */
 function threadOf(runtime: unknown): string | undefined {
   const { configurable } = (runtime ?? {}) as { configurable?: { thread_id?: unknown } };
   return typeof configurable?.thread_id === "string" ? configurable.thread_id : undefined;

@@ -1,5 +1,5 @@
-// Mastra: hooks judge calls and their results, a processor carries the guidance, watches texts while they stream and
-// aborts the run. One guard serves an agent's requests side by side: each thread is a run of its own.
+// Mastra: hooks judge calls and results; a processor carries the guidance, watches texts while they stream and aborts
+// the run. One guard serves an agent's concurrent requests: each thread is a separate run.
 import type { MastraDBMessage, MessageList } from "@mastra/core/agent";
 import type { ProcessInputStepArgs, Processor } from "@mastra/core/processors";
 import type { ToolHooks } from "@mastra/core/tools";
@@ -9,7 +9,9 @@ import { checked } from "../../src/adapters/options.ts";
 
 export { type Guard, type GuardOptions, LoopHalt, type LoopHaltRecord } from "../../src/adapters/guard.ts";
 
-/** Without `run`, each thread is a run, and so is each request that has no thread. */
+/**
+ * The options of {@link createLoopGuard}. Without `run`, each thread is a run, and so is each request without a thread.
+ */
 export interface MastraOptions extends GuardOptions {
   /**
    * Who writes the prompts: a `human`, whose message ends the window and lifts a halt, or the `host`, such as an outer
@@ -18,21 +20,21 @@ export interface MastraOptions extends GuardOptions {
   prompts?: "human" | "host";
 }
 
-/** Both an input and an output processor. */
+/** A processor that is both an input and an output processor. */
 export type LoopProcessor = { readonly id: "loopwarden" } & Required<
   Pick<Processor, "processInputStep" | "processOutputStream" | "processOutputStep">
 >;
-/** What tells a request from others is the object that all its hooks and processors are given. */
+/** The object by which a request is identified: all its hooks and processors get the same one. */
 interface Request {
   requestContext?: object | undefined;
 }
 
-/** What newer versions tell of a step. */
+/** Fields that a step has in newer versions. */
 interface Told {
   usage?: { inputTokens?: number; outputTokens?: number; totalTokens?: number };
 }
 
-/** What changes nothing. */
+/** The processor of a disabled guard, which changes nothing. */
 const IDLE: LoopProcessor = {
   id: "loopwarden",
   processInputStep: () => undefined,
@@ -42,7 +44,7 @@ const IDLE: LoopProcessor = {
 const UNASKED =
   "loopwarden/mastra sees calls, but its processor was not asked before a step: put `guard.processor` among the agent's " +
   "`inputProcessors`, and use `@mastra/core` 1.0 or later";
-/** Calls that are remembered between the model's answer and their result, at most. */
+/** Maximum number of calls remembered between the model's answer and their result. */
 const CALLS = 1024;
 
 /**
@@ -59,23 +61,24 @@ const CALLS = 1024;
  * const halt = loopHalt(await agent.generate(prompt, { maxSteps: 50 }));
  * if (halt) console.error(halt.report);
  *
- * @throws {LoopwardenError} `invalid-config`, for a configuration or an option that is wrong.
+ * @throws {LoopwardenError} `invalid-config` for an invalid configuration or option.
  */
 export function createLoopGuard(options: MastraOptions = {}): MastraGuard {
   return new MastraGuard(new Guard(checked(options)), options.prompts ?? "human");
 }
 
+/** A guard for Mastra; see {@link createLoopGuard}. */
 export class MastraGuard extends LoopGuard {
-  /** Belongs among both the input and the output processors of the agent. */
+  /** Add this to both the input and the output processors of the agent. */
   readonly processor: LoopProcessor;
   readonly #prompts: "human" | "host";
-  /** The guard of each request that runs. */
+  /** The guard of each active request. */
   readonly #requests = new WeakMap<object, Guard>();
-  /** That of the request that began last. */
+  /** The guard of the request that began last. */
   #latest: Guard | undefined;
-  /** Whether a processor of this guard was asked before a step, as versions with steps do. */
+  /** Whether the processor has ever been called before a step; versions without `processInputStep` never call it. */
   #asked = false;
-  /** Calls of the model's answers, by run and id: who judges them, and what a tool of ours did not run yet. */
+  /** Calls of the model's answers by run and id: their guard, and whether a hook saw them run. */
   readonly #calls = new Map<string, Call>();
 
   constructor(guard: Guard, prompts: "human" | "host" = "human") {
@@ -88,12 +91,15 @@ export class MastraGuard extends LoopGuard {
     return this.#latest ?? this.guard;
   }
 
-  /** A guard for a sub-agent: the same detector, its own rounds, guidance and end, and prompts by another agent. */
+  /**
+   * A guard for a sub-agent: it shares the detector, has its own rounds, guidance and halt, and its prompts are not a
+   * human's.
+   */
   scope(scope: { run?: string; agent?: string; task?: string }): MastraGuard {
     return new MastraGuard(this.guard.scope(scope), "host");
   }
 
-  /** The agent's `hooks`: a blocked call is answered with the guidance and not run, and your own hook is not asked. */
+  /** The agent's `hooks`. A blocked call is answered with the guidance and not run, and your own hook is not called. */
   hooks(own: ToolHooks = {}): ToolHooks {
     if (!this.guard.enabled) return own;
     return {
@@ -132,7 +138,7 @@ export class MastraGuard extends LoopGuard {
         guard.turn();
         const text = guard.guidance();
         if (text === undefined) return undefined;
-        // What the model says next would otherwise join what it said before, and the guidance would come last again.
+        // Otherwise the model's next text joins its previous message and the guidance comes last again.
         step.rotateResponseMessageId?.();
         return said(messageList, text);
       },
@@ -183,7 +189,7 @@ export class MastraGuard extends LoopGuard {
     const { toolCallId: callId, ...request } = (context ?? {}) as Request & { toolCallId?: string };
     const own = this.#requests.get(request.requestContext ?? this);
     if (own || callId === undefined) return { guard: own ?? this.#of(request), callId };
-    // A hook that names no request names a call: of the request that made it last.
+    // A hook without a request context is attributed to the request that last made a call with this id.
     const known = [...this.#calls.values()].findLast((call) => call.callId === callId);
     return { guard: known?.guard ?? this.#of(request), callId };
   }
@@ -202,7 +208,7 @@ export class MastraGuard extends LoopGuard {
     });
   }
 
-  /** Calls that no hook saw: of tools that are not there, or that the provider or the client runs. */
+  /** Reports calls that no hook saw: of unknown tools, or run by the provider or the client. */
   #unrun(guard: Guard, messages: MastraDBMessage[]): void {
     for (const [key, { guard: by, callId, tool, args, ran }] of this.#calls) {
       if (by !== guard) continue;
@@ -217,7 +223,7 @@ export class MastraGuard extends LoopGuard {
   }
 }
 
-/** A call of the model's answer. */
+/** A call in a model's answer. */
 interface Call {
   guard: Guard;
   callId: string;
@@ -230,14 +236,14 @@ function keyOf({ run = "" }: Guard, callId: string): string {
   return `${run}\n${callId}`;
 }
 
-/** Why Loopwarden ended a run, from its result; nothing where it did not. For a stream, when it has ended. */
+/** Why Loopwarden ended a run, from its result; undefined if it did not. For a stream, call it after the end. */
 export function loopHalt(result: { tripwire?: { metadata?: unknown } | undefined }): LoopHalt | undefined {
   const metadata = result.tripwire?.metadata;
   const ours = typeof metadata === "object" && metadata !== null && "status" in metadata && metadata.status === "loop";
   return ours ? new LoopHalt(metadata as LoopHaltRecord) : undefined;
 }
 
-/** Adds what Loopwarden says, marked as its own. It is part of this request and not of what the memory keeps. */
+/** Adds a message by Loopwarden, marked as such. It is part of this request only and not kept in memory. */
 function said(messages: MessageList, text: string): MessageList {
   const content = { format: 2 as const, parts: [{ type: "text" as const, text }], metadata: { loopwarden: true } };
   return messages.add({ id: crypto.randomUUID(), role: "user", createdAt: new Date(), content }, "context");
@@ -251,7 +257,7 @@ function textOf({ content }: MastraDBMessage): string {
   return content.parts.map((part) => (part.type === "text" ? part.text : "")).join("");
 }
 
-/** What the conversation has as the result of a call. */
+/** The result of a call in the conversation. */
 function resultOf(messages: MastraDBMessage[], callId: string): unknown {
   for (const { content } of messages.toReversed()) {
     for (const part of content.parts) {
@@ -263,7 +269,7 @@ function resultOf(messages: MastraDBMessage[], callId: string): unknown {
   return undefined;
 }
 
-/** What Mastra answers where arguments do not fit the tool's schema. */
+/** Whether this is Mastra's answer to arguments that do not match the tool's schema. */
 function isInvalid(output: unknown): boolean {
   return typeof output === "object" && output !== null && "validationErrors" in output;
 }

@@ -1,5 +1,6 @@
 // The OpenAI Agents SDK: tool guardrails judge calls and results, the filter before each model call carries the
-// guidance and ends the run, and the events of a streamed run are watched. The SDK's run context tells runs apart.
+// guidance and ends the run, and the events of a streamed run are watched. Runs are identified by the SDK's run
+// context.
 import type {
   AgentInputItem,
   Agent as AgentOf,
@@ -11,7 +12,7 @@ import type {
   ToolInputGuardrailDefinition,
   ToolOutputGuardrailDefinition,
 } from "@openai/agents";
-// As a whole, so that a version that lacks something is told of it in words, and not by the loader of modules.
+// A namespace import, so that an export missing in some version gives our error and not the module loader's.
 import * as sdk from "@openai/agents";
 import { LoopGuard } from "../../src/adapters/adapter.ts";
 import { Guard, type GuardOptions, type LoopHalt } from "../../src/adapters/guard.ts";
@@ -20,11 +21,11 @@ import { type Request as AnyRequest, type AsyncLocal, asyncLocal, Requests } fro
 
 export { type Guard, type GuardOptions, LoopHalt, type LoopHaltRecord } from "../../src/adapters/guard.ts";
 
-/** The agents' names come from the SDK, so there is no `agent` here. */
+/** The options of {@link createLoopGuard}. There is no `agent`: the agents' names come from the SDK. */
 export interface OpenAiAgentsOptions extends Omit<GuardOptions, "agent"> {
   /**
    * Who writes the input of a run: a `human`, whose message ends the window and lifts a halt, or the `host`, such as an
-   * outer loop that runs the agent again and again. Default `human`.
+   * outer loop that runs the agent repeatedly. Default `human`.
    */
   prompts?: "human" | "host";
 }
@@ -38,7 +39,7 @@ type Filter = CallModelInputFilter<any>;
 interface Filtered {
   callModelInputFilter?: Filter;
 }
-/** As the SDK types the `errorFunction` of a tool. */
+/** The SDK's type of a tool's `errorFunction`. */
 type ErrorFunction = (
   context: RunContext,
   error: unknown,
@@ -46,11 +47,11 @@ type ErrorFunction = (
 ) => Promise<string> | string;
 type Outcome = "error" | "invalid" | "timeout" | "denied" | "unknown-tool";
 
-/** Notes that are kept in the input, at most. */
+/** Maximum number of notes kept in the input. */
 const NOTES = 32;
-/** Failed calls whose result has not been seen, at most: tools may be those of an unguarded agent, too. */
+/** Maximum number of failed calls without a result: the result is never seen if the agent is unguarded. */
 const FAILED = 1024;
-/** What the SDK answers itself where a call failed, and nobody said what to answer. */
+/** The SDK's default answers to failed calls. */
 const ANSWERS: [RegExp, Outcome][] = [
   [/^An error occurred while running the tool\. Please try again\.$/, "error"],
   [/^Tool '.*' timed out after \d+ms\.$/s, "timeout"],
@@ -58,19 +59,19 @@ const ANSWERS: [RegExp, Outcome][] = [
   [/^Tool '.*' not found\.$/s, "unknown-tool"],
 ];
 
-/** What guardrails answer with. */
+/** The SDK's factory of guardrail results. */
 const answers = () => sdk.ToolGuardrailFunctionOutputFactory;
 
 /** The guard of each run, by its context. */
 const guards = new WeakMap<object, Guard>();
 
 /**
- * Why Loopwarden ended a run; nothing where it did not.
+ * Why Loopwarden ended a run; undefined if it did not.
  *
- * @param result what `run` gave, or the error that it threw.
+ * @param result the result of `run`, or the error that it threw.
  */
 export function loopHalt(result: unknown): LoopHalt | undefined {
-  // A run without `guard.options` ends with what the SDK makes of a guardrail's tripwire.
+  // A run without `guard.options` ends with the SDK's error for a guardrail's tripwire.
   for (let cause = result, depth = 0; typeof cause === "object" && cause !== null && depth < 4; depth += 1) {
     if (cause instanceof Error && cause.name === "LoopHalt") return cause as LoopHalt;
     const { state, error, result: inner } = cause as { state?: unknown; error?: unknown; result?: { output?: Info } };
@@ -81,7 +82,7 @@ export function loopHalt(result: unknown): LoopHalt | undefined {
   return undefined;
 }
 
-/** What a guardrail hands on. */
+/** The output of a guardrail. */
 interface Info {
   outputInfo?: unknown;
 }
@@ -98,7 +99,7 @@ interface Info {
  *   if (halt) console.error(halt.report);
  * }
  *
- * @throws {LoopwardenError} `invalid-config`, for a configuration or an option that is wrong.
+ * @throws {LoopwardenError} `invalid-config` for an invalid configuration or option, or an unsupported version.
  */
 export function createLoopGuard(options: OpenAiAgentsOptions = {}): OpenAiAgentsGuard {
   const names = ["Agent", "ModelBehaviorError", "ToolGuardrailFunctionOutputFactory"];
@@ -107,30 +108,30 @@ export function createLoopGuard(options: OpenAiAgentsOptions = {}): OpenAiAgents
   return new OpenAiAgentsGuard(new Guard(checked(options, foreign)), options.prompts ?? "human");
 }
 
-/** What is known of one run of the SDK. */
+/** The state of one run of the SDK. */
 class Request implements AnyRequest {
   readonly guard: Guard;
   over = false;
-  /** The run began, and its first model call has not come yet. */
+  /** Whether the first model call of the run is still to come. */
   begins = true;
-  /** Without the filter, the number of requests tells rounds apart. */
+  /** The number of model requests so far, which tells rounds apart when there is no filter; -1 before the first. */
   requests = -1;
-  /** The model was asked in this process, so that what is new in its answer is not of an earlier one. */
+  /** Whether the model was called in this process, so that a new answer in the input belongs to this run. */
   asked = false;
-  /** The agent that was asked last, and whether it handed the work on since. */
+  /** The agent whose model was called last, and whether it has handed off since. */
   last: { agent: string; handed: boolean } = { agent: "", handed: false };
-  /** Calls of the model's latest answer that were judged before they ran. */
+  /** Ids of calls of the model's latest answer that were judged before they ran. */
   readonly ran = new Set<string>();
-  /** Guidance and the call whose answer it follows: without a session, the SDK forgets what a filter adds. */
+  /** Guidance and the id of the call whose result it follows: without a session, the SDK drops what a filter adds. */
   notes: { after: string; text: string }[] = [];
-  /** Tokens that were told. */
+  /** Tokens already reported. */
   tokens: Tokens = { input: 0, output: 0, total: 0 };
 
   constructor(guard: Guard) {
     this.guard = guard;
   }
 
-  /** What was used since this was called last. */
+  /** Reports the tokens used since the last call. */
   used(context: RunContext | undefined): void {
     const { inputTokens: input = 0, outputTokens: output = 0, totalTokens: total = 0 } = context?.usage ?? {};
     const before = this.tokens;
@@ -146,20 +147,23 @@ interface Tokens {
   total: number;
 }
 
+/** A guard for the OpenAI Agents SDK; see {@link createLoopGuard}. */
 export class OpenAiAgentsGuard extends LoopGuard {
   readonly #prompts: "human" | "host";
   readonly #requests: Requests<Request>;
-  /** Runs by their context, and contexts by the value that the host gave for it. */
+  /** Runs by their context. */
   readonly #known = new WeakMap<object, Request>();
+  /** Run contexts by the host's context value. */
   readonly #contexts = new WeakMap<object, RunContext>();
-  /** Where the runtime has it, what tells a run's own filter from those of others at the same time. */
+  /** The current run context, where the runtime has async-local storage: tells apart filters of concurrent runs. */
   readonly #going: AsyncLocal<RunContext> | undefined = asyncLocal();
-  /** The guarded twin of each agent, and each twin's own. */
+  /** The guarded clone of each agent; a clone maps to itself. */
   readonly #agents = new WeakMap<AnyAgent, AnyAgent>();
+  /** Tools that already have the guardrails. */
   readonly #tools = new WeakSet<AnyTool>();
-  /** Whether the runs have the filter. */
+  /** Whether `options` was used, so that runs have the filter. */
   #filters = false;
-  /** Outcomes of calls whose tool told its own error, by call id. */
+  /** Outcomes of failed calls whose error went through {@link OpenAiAgentsGuard.toolError}, by call id. */
   readonly #failed = new Map<string, Outcome>();
 
   constructor(guard: Guard, prompts: "human" | "host" = "human") {
@@ -173,14 +177,14 @@ export class OpenAiAgentsGuard extends LoopGuard {
   }
 
   /**
-   * A guard for an agent that is run as a tool: the same detector, its own rounds, guidance and end. Its input is
-   * written by another agent, so it is no human's.
+   * A guard for an agent that runs as a tool: it shares the detector and has its own rounds, guidance and halt. Its
+   * input is written by another agent, so it does not count as a human's.
    */
   scope(scope: { run?: string; agent?: string; task?: string }): OpenAiAgentsGuard {
     return new OpenAiAgentsGuard(this.guard.scope(scope), "host");
   }
 
-  /** The same agent, whose tools are judged, MCP servers' too, and so are those of all agents it hands off to. */
+  /** A clone of the agent whose tools are judged, including those of MCP servers and of the agents it hands off to. */
   agent<AGENT extends AnyAgent>(agent: AGENT): AGENT {
     if (!this.guard.enabled) return agent;
     const known = this.#agents.get(agent);
@@ -202,15 +206,15 @@ export class OpenAiAgentsGuard extends LoopGuard {
     return twin;
   }
 
-  /** Options of a run, or of a `Runner`: yours, and the filter that carries the guidance and ends the run. */
+  /** Options of a run or a `Runner`: your own plus the filter that carries the guidance and ends the run. */
   options<const OPTIONS extends object>(own?: OPTIONS & Filtered): OPTIONS & Filtered {
     const options = { ...own } as OPTIONS & Filtered;
     return this.guard.enabled ? { ...options, callModelInputFilter: this.#filter(own?.callModelInputFilter) } : options;
   }
 
   /**
-   * Your `errorFunction` of a tool, which the SDK calls without telling guardrails that its answer is an error. The
-   * SDK's standard answer is known without this.
+   * Wraps your `errorFunction` of a tool, because the SDK does not tell guardrails that its result is an error. The
+   * SDK's default error texts are recognised without this.
    */
   toolError(own: ErrorFunction): ErrorFunction {
     return (context, error, details) => {
@@ -224,8 +228,8 @@ export class OpenAiAgentsGuard extends LoopGuard {
   }
 
   /**
-   * The same events of a streamed run, watched: a text that repeats itself without end is cut off while it streams,
-   * with the {@link LoopHalt} thrown. Optional; whole texts are judged without it.
+   * Watches the events of a streamed run and passes them on: a text that repeats itself is cut off while it streams by
+   * throwing the {@link LoopHalt}. Optional: complete texts are judged without it.
    */
   async *watch<EVENT extends RunStreamEvent>(events: AsyncIterable<EVENT>): AsyncGenerator<EVENT, void> {
     for await (const event of events) {
@@ -239,7 +243,7 @@ export class OpenAiAgentsGuard extends LoopGuard {
     }
   }
 
-  /** The run of a context; a new one begins where nobody knows it. */
+  /** The run of a context; begins one if the context is new. */
   #of(context: RunContext, input: readonly AgentInputItem[] = []): Request {
     const known = this.#known.get(context);
     if (known) return this.#requests.goesOn(known);
@@ -252,7 +256,7 @@ export class OpenAiAgentsGuard extends LoopGuard {
     return request;
   }
 
-  /** The context of the run that a filter is called in, which is told no more than the value in it. */
+  /** The run context in which a filter is called; the filter only gets the value inside it. */
   #contextOf(value: unknown): RunContext | undefined {
     const going = this.#going?.getStore();
     if (going && going.context === value) return going;
@@ -289,7 +293,9 @@ export class OpenAiAgentsGuard extends LoopGuard {
     };
   }
 
-  /** What is new since the model was asked: results, texts, calls that no tool of ours ran, and a human's message. */
+  /**
+   * Reports what is new since the last model call: texts, calls that no judged tool ran, results, and the user's input.
+   */
   #heard(request: Request, input: AgentInputItem[], agent: string): void {
     const { guard } = request;
     const by = request.last.agent || agent;
@@ -301,7 +307,7 @@ export class OpenAiAgentsGuard extends LoopGuard {
         const text = (reasoning || isAssistant(item)) && "content" in item ? textOf(item.content) : "";
         if (text !== "") guard.message("assistant", text, { agent: by, ...(reasoning && { channel: "reasoning" }) });
         const callId = callIdOf(item);
-        // A call that was not judged is a handoff where the work was handed on.
+        // After a handoff, a call that was not judged is the handoff itself.
         if (callId === undefined || !isCall(item) || request.ran.has(callId) || request.last.handed) continue;
         guard.beforeCall({ tool: toolOf(item), callId, agent: by, settled: true, ...argsOf(item) });
       }
@@ -325,10 +331,10 @@ export class OpenAiAgentsGuard extends LoopGuard {
     request.guard.afterCall({ tool, callId, agent, output, ...(outcome && { outcome }) });
   }
 
-  /** The input with the guidance where it was first given, which is its end for `now`. */
+  /** Inserts guidance into the input where it was first given; `now` goes to the end. */
   #noted(request: Request, input: AgentInputItem[], now: string | undefined): AgentInputItem[] {
     const noted: AgentInputItem[] = [];
-    // A session does keep what a filter adds.
+    // A session keeps what a filter adds.
     const kept = new Set(input.map((item) => ("role" in item && item.role === "user" ? textOf(item.content) : "")));
     const notes = request.notes.filter(({ text }) => text !== now && !kept.has(text));
     for (const item of input) {
@@ -344,9 +350,9 @@ export class OpenAiAgentsGuard extends LoopGuard {
   #judged(tool: AnyTool): AnyTool {
     if (tool.type !== "function" || this.#tools.has(tool)) return tool;
     const { inputGuardrails = [], outputGuardrails = [], outputSchema, errorFunction } = tool;
-    // A refusal has to fit the schema, or the SDK ends the run.
+    // A refusal has to match the output schema, or the SDK ends the run.
     const refusable = outputSchema === undefined || typeof errorFunction === "function";
-    // The SDK knows an agent's tool by its identity, which a copy has not.
+    // The SDK recognises a tool made of an agent by object identity, so it must not be copied.
     const judged = "on" in tool ? tool : { ...tool };
     this.#tools.add(judged);
     judged.inputGuardrails = [...inputGuardrails, this.#before(refusable)];
@@ -356,7 +362,7 @@ export class OpenAiAgentsGuard extends LoopGuard {
 
   #before(refusable: boolean): ToolInputGuardrailDefinition<unknown> {
     const run: ToolInputGuardrailDefinition<unknown>["run"] = async ({ agent, toolCall, context }) => {
-      // An agent's tool may be one of an unguarded agent, too.
+      // The tool may also belong to an unguarded agent.
       if (!this.#agents.has(agent)) return answers().allow();
       const request = this.#of(context);
       const { requests } = context.usage;
@@ -388,7 +394,7 @@ export class OpenAiAgentsGuard extends LoopGuard {
     },
   };
 
-  /** Listeners of the agent itself hear its twin. */
+  /** Follows the events of the clone and forwards them to the listeners of the original agent. */
   #listen(twin: AnyAgent, agent: AnyAgent): void {
     twin.on("agent_start", (...args) => {
       const [context] = args;
@@ -405,7 +411,7 @@ export class OpenAiAgentsGuard extends LoopGuard {
     twin.on("agent_end", (context, output) => {
       const request = this.#of(context);
       request.used(context);
-      // Where a tool's answer is the last word, it is no text of the model's.
+      // If the run ended with a tool's result, the output is not a text of the model.
       if (request.ran.size === 0) request.guard.message("assistant", output, { agent: agent.name });
       request.over = true;
       agent.emit("agent_end", context, output);
@@ -415,7 +421,7 @@ export class OpenAiAgentsGuard extends LoopGuard {
   }
 }
 
-/** The context of a run, in its state. */
+/** The run context in the state of a run. */
 function contextOf(state: unknown): RunContext | undefined {
   const { _context: context } = (state ?? {}) as { _context?: RunContext };
   return typeof context === "object" ? context : undefined;
@@ -433,12 +439,12 @@ function isAssistant(item: AgentInputItem): boolean {
   return "role" in item && item.role === "assistant";
 }
 
-/** Whether it is of the model's making. */
+/** Whether the item is part of a model's answer. */
 function isAnswer(item: AgentInputItem): boolean {
   return item.type === "reasoning" || isAssistant(item) || isCall(item);
 }
 
-/** A call of whatever tool: `function_call`, `shell_call`, `hosted_tool_call`. */
+/** Whether the item is a call of any kind of tool: `function_call`, `shell_call`, `hosted_tool_call`. */
 function isCall({ type }: AgentInputItem): boolean {
   return type?.endsWith("_call") === true;
 }
@@ -461,7 +467,7 @@ function parsed(input: string): { args: unknown } | { rawArgs: string } {
   }
 }
 
-/** The text in a content or an output, whatever its shape. */
+/** The text of a content or an output of any shape. */
 function textOf(content: unknown): string {
   if (typeof content === "string") return content;
   if (Array.isArray(content)) return content.map(textOf).join("");

@@ -1,5 +1,5 @@
-// OpenTelemetry: a verdict becomes an event of the span that is active, and is counted. What the model wrote, what tools
-// were given and said, and anything made of it (digests, signatures, messages, guidance) never leaves here.
+// OpenTelemetry: a verdict becomes an event of the active span and is counted. The model's texts, the inputs and
+// outputs of tools and anything derived from them (digests, signatures, messages, guidance) are never exported.
 import {
   type Attributes,
   type AttributeValue,
@@ -13,21 +13,22 @@ import {
 import type { AgentEvent, Verdict } from "loopwarden";
 import { bare } from "../../src/cli/harmless.ts";
 
+/** The options of {@link loopTelemetry}. */
 export interface TelemetryOptions {
-  /** Who counts. Default the global provider, whenever it was registered. */
+  /** The provider of the counters. Default: the global one, even if it is registered later. */
   meterProvider?: MeterProvider;
-  /** The span that events go to, where the verdict comes without one. Default the active one. */
+  /** The span to add events to when none is passed with the verdict. Default: the active one. */
   span?: (verdict: Verdict, event: AgentEvent | undefined) => Span | undefined;
-  /** Attributes of every span event, such as a `gen_ai.agent.id` or `gen_ai.provider.name` of your own. */
+  /** Attributes to add to every span event, such as your `gen_ai.agent.id` or `gen_ai.provider.name`. */
   attributes?: Attributes;
 }
 
-/** Reports a verdict; as `onVerdict` of any adapter, or called with what a detector said. */
+/** Reports a verdict: pass it as `onVerdict` to any adapter, or call it with a detector's verdict. */
 export type Telemetry = (verdict: Verdict, event?: AgentEvent, span?: Span) => void;
 
 /**
- * Makes a function that reports verdicts as span events and counts them. It never throws: what fails goes to the `diag`
- * logger of OpenTelemetry, and a verdict that asks for nothing, in shadow mode neither, is passed over.
+ * Returns a function that reports verdicts as span events and counts them. It never throws: failures go to
+ * OpenTelemetry's `diag` logger. Verdicts at `continue` are ignored unless they would be higher outside shadow mode.
  *
  * @example
  * const guard = createLoopGuard({ onVerdict: loopTelemetry() });
@@ -39,7 +40,7 @@ export function loopTelemetry(options: TelemetryOptions = {}): Telemetry {
       const wouldBe = verdict.wouldBe ?? "continue";
       if (verdict.level === "continue" && wouldBe === "continue") return;
       const provider = options.meterProvider ?? metrics.getMeterProvider();
-      // The global provider stays a silent one until the program registers its own, which may be later.
+      // The global provider is a no-op until the program registers one, possibly later.
       if (counted?.provider !== provider) counted = counters(provider);
       count(counted, verdict);
       const target = span ?? (options.span ? options.span(verdict, event) : trace.getActiveSpan());
@@ -72,7 +73,7 @@ function counters(provider: MeterProvider): Counters {
   };
 }
 
-/** Runs, agents, tools and tasks are no dimensions of a counter: there is no end to them. */
+/** Counts a verdict. Runs, agents, tools and tasks are not attributes here: their cardinality is unbounded. */
 function count({ verdicts, findings }: Counters, verdict: Verdict): void {
   const shared = { "loopwarden.level": verdict.level, "loopwarden.would_be_level": verdict.wouldBe };
   verdicts.add(1, {
@@ -87,7 +88,7 @@ function count({ verdicts, findings }: Counters, verdict: Verdict): void {
   }
 }
 
-/** What is said of a verdict: its strongest finding in full, the others by their rules. */
+/** The attributes of a verdict: its first finding in full, and the rules of all findings. */
 function described(verdict: Verdict, event: AgentEvent | undefined): Attributes {
   const { findings, level, wouldBe, haltReason, recommendation, seq } = verdict;
   const [finding] = findings;
@@ -120,7 +121,7 @@ function described(verdict: Verdict, event: AgentEvent | undefined): Attributes 
   });
 }
 
-/** The operation an event is a part of, in the words of the GenAI conventions. */
+/** The `gen_ai.operation.name` of each event type, according to the GenAI semantic conventions. */
 const OPERATIONS: Partial<Record<AgentEvent["type"], string>> = {
   "tool-call": "execute_tool",
   "tool-result": "execute_tool",
@@ -130,13 +131,13 @@ const OPERATIONS: Partial<Record<AgentEvent["type"], string>> = {
   delivery: "invoke_agent",
 };
 
-/** The scope of an event; a scope that JSON spelled as null is none. */
+/** The scope of an event without fields that are null. */
 function present(event: AgentEvent | undefined): { run?: string; agent?: string; task?: string } {
   const { run, agent, task } = event ?? {};
   return { ...(run != null && { run }), ...(agent != null && { agent }), ...(task != null && { task }) };
 }
 
-/** Guards put the round before a call's id, which is not unique otherwise; a trace knows the host's own id. */
+/** The host's call id, as used in traces: guards prefix it with the round to make it unique. */
 function hostsId(callId: string | null | undefined, round: string | null | undefined): string | undefined {
   const prefix = `${round}/`;
   return callId?.startsWith(prefix) ? callId.slice(prefix.length) : (callId ?? undefined);
@@ -148,10 +149,10 @@ function errorType(event: AgentEvent): string | undefined {
   return event.outcome === "error" ? "_OTHER" : event.outcome;
 }
 
-/** Units of a text, at most: names that are kept have no more, ids of calls may be of any length. */
+/** Maximum length of a string attribute, in UTF-16 code units: call ids can have any length. */
 const LONGEST = 512;
 
-/** Without what is absent, and with nothing in a text that whoever prints it would obey: names are strangers' words. */
+/** Drops absent attributes and strips control characters from strings, since names are untrusted. */
 function told(attributes: Record<string, AttributeValue | null | undefined>): Attributes {
   const entries = Object.entries(attributes).filter(([, value]) => value !== undefined && value !== null);
   return Object.fromEntries(

@@ -32,7 +32,7 @@ const usage = {
 
 class Died extends Error {}
 
-/** What a model answers in one turn. */
+/** The model's answer for one turn. */
 function answer({ text, calls = [] }: Turn, turn: number) {
   return {
     content: [
@@ -52,7 +52,7 @@ function answer({ text, calls = [] }: Turn, turn: number) {
   };
 }
 
-/** A model that follows the script, says "done" afterwards, and notes what it was asked. */
+/** A model that follows the script, then says "done", and records its prompts. */
 function scripted({ script, first, dieAfter }: Setup, prompts: unknown[]): MockLanguageModelV4 {
   let turn = 0;
   return new MockLanguageModelV4({
@@ -78,7 +78,7 @@ function tools(executed: string[]): ToolSet {
   return Object.fromEntries(made);
 }
 
-/** The answers of calls in a conversation, as text. */
+/** The results of calls in a conversation, as text, by call id. */
 function answers(messages: ModelMessage[]): Record<string, string> {
   const found: Record<string, string> = {};
   for (const message of messages) {
@@ -171,7 +171,7 @@ conformance("ai-sdk without a watched model", { run: (setup) => run(setup, false
 const search: Turn = { calls: [{ tool: "search", args: { q: "oauth" } }] };
 const times = (count: number, turn: Turn = search): Turn[] => Array.from({ length: count }, () => turn);
 
-/** A run as an application would make it; what is made anew per run can be replaced. */
+/** A run as in an application; the prompt and the tools can be replaced. */
 function ask(guard: AiSdkGuard, script: Turn[], own: { prompt?: string; tools?: ToolSet } = {}) {
   const model = scripted({ options: {}, script, first: 0, bare: false }, []);
   return generateText({
@@ -183,7 +183,7 @@ function ask(guard: AiSdkGuard, script: Turn[], own: { prompt?: string; tools?: 
   });
 }
 
-/** The outcomes that were recorded. */
+/** The recorded outcomes. */
 const outcomes = (events: ReturnType<typeof spied>["events"]) =>
   events.flatMap((event) => (event.type === "tool-result" ? [event.outcome] : []));
 

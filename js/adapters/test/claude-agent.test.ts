@@ -30,7 +30,7 @@ after(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
 
 const PREFIX = "mcp__kit__";
 
-/** The answers of calls in a conversation, as text. */
+/** The results of calls in a conversation, as text, by call id. */
 function answersIn({ messages }: Asked): Record<string, string> {
   const found: Record<string, string> = {};
   for (const { content } of messages) {
@@ -45,7 +45,7 @@ function answersIn({ messages }: Asked): Record<string, string> {
   return found;
 }
 
-/** The conversation without what differs from session to session. */
+/** The conversation without parts that differ between sessions. */
 const comparable = ({ messages }: Asked) =>
   JSON.parse(
     JSON.stringify(messages)
@@ -57,14 +57,14 @@ const comparable = ({ messages }: Asked) =>
 interface Session {
   setup: Setup;
   prompt?: string;
-  /** What the model answers before the script is asked. */
+  /** The model's answer, which takes precedence over the script. */
   reply?: (asked: Asked) => Content[] | undefined;
   options?: Partial<Options>;
 }
 
 async function session({ setup, prompt = "Find it", reply, options = {} }: Session): Promise<Run> {
   const { script, first, dieAfter, bare, from } = setup;
-  // To go on, a session needs a prompt; the host writes it.
+  // A session needs a prompt to continue; the host writes it.
   const shared = setup.shared ?? {};
   shared.guard ??= createLoopGuard({ ...setup.options, ...(from && { state: from.state, prompts: "host" }) });
   const guard = shared.guard as ClaudeAgentGuard;
@@ -130,7 +130,7 @@ async function session({ setup, prompt = "Find it", reply, options = {} }: Sessi
   };
 }
 
-/** The main agent starts a `worker`, which follows the script, and takes its word for it. */
+/** The main agent starts a `worker`, which follows the script, and accepts its result. */
 function delegate(setup: Setup): Promise<Run> {
   const input = { description: "find it", prompt: "Find it", subagent_type: "worker", run_in_background: false };
   const reply = (asked: Asked): Content[] | undefined => {

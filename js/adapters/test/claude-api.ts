@@ -2,16 +2,16 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import { SPENT, type Turn } from "./kit.ts";
 
-/** What the model was asked, as far as it matters here. */
+/** The relevant fields of a request to the model. */
 export interface Asked {
   messages: { role: string; content: string | { type: string; [field: string]: unknown }[] }[];
   tools?: { name: string }[];
 }
 
-/** The ids and names of a turn's calls, and the texts. */
+/** A content block of an answer: a text or a call. */
 export type Content = { type: "text"; text: string } | { type: "tool_use"; id: string; name: string; input: unknown };
 
-/** Stands for the vendor's API: every request to the model is answered by `reply`, as a stream. */
+/** A fake of the vendor's API: `reply` answers every request to the model, as a stream. */
 export async function claudeApi(
   reply: (asked: Asked) => Content[] | undefined,
 ): Promise<{ url: string } & AsyncDisposable> {
@@ -44,7 +44,7 @@ export async function claudeApi(
 let answers = 0;
 
 function stream(content: Content[]): string {
-  // Most of what was given is read from a cache, as ever.
+  // As usual, most of the input is read from a cache.
   const usage = { input_tokens: 1, cache_read_input_tokens: SPENT.input - 1, output_tokens: SPENT.output };
   answers += 1;
   const events: { type: string; [field: string]: unknown }[] = [
@@ -80,7 +80,7 @@ function stream(content: Content[]): string {
   return events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join("");
 }
 
-/** What a scripted model answers in one turn; `name` tells the host's name of a tool, `id` that of a call. */
+/** The content of a scripted turn; `name` returns the host's name of a tool, `id` the id of a call. */
 export function content(turn: Turn, name: (tool: string) => string, id: (index: number) => string): Content[] {
   const calls = (turn.calls ?? []).map(({ tool, args }, index): Content => {
     return { type: "tool_use", id: id(index), name: name(tool), input: args };
@@ -88,7 +88,7 @@ export function content(turn: Turn, name: (tool: string) => string, id: (index: 
   return [...(turn.text === undefined ? [] : [{ type: "text" as const, text: turn.text }]), ...calls];
 }
 
-/** The environment of a session that talks to that API, and to nobody else. */
+/** The environment of a session that only talks to that API. */
 export function environment(url: string, folder: string): Record<string, string | undefined> {
   return {
     ...process.env,

@@ -1,4 +1,4 @@
-// The conformance kit and what only Think can do, in workerd; here the tests are only named and asked for.
+// Runs the conformance kit and the tests specific to Think in workerd; here the tests are only listed and started.
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

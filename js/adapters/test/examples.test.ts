@@ -17,10 +17,10 @@ test("every adapter has an example", () => {
   assert.ok(files.length >= 2);
 });
 
-/** What an example prints. */
+/** The output of an example. */
 async function printed(file: string): Promise<string> {
   const { code, stdout, stderr } = await run(process.execPath, [
-    // The package is a link here, whose adapters are to find their frameworks where it is linked from.
+    // The package is a link here; its adapters must resolve their frameworks from the location of the link.
     "--preserve-symlinks",
     "--preserve-symlinks-main",
     fileURLToPath(new URL(file, folder)),
@@ -29,7 +29,7 @@ async function printed(file: string): Promise<string> {
   return stdout;
 }
 
-/** What the example that is a worker answers. */
+/** The answer of the example that is a worker. */
 async function answered(): Promise<string> {
   const storage = await mkdtemp(join(tmpdir(), "loopwarden-example-"));
   const example = imported("adapters/examples/cloudflare.ts");

@@ -15,7 +15,7 @@ function guarded(options: GuardOptions = {}): Guard {
   return new Guard({ now, onWarning, ...options });
 }
 
-/** A round of one call with its answer, unless it is refused: what the host should do with the call. */
+/** A round of one call with its result, unless it is refused; returns the ruling on the call. */
 function round(guard: Guard, args: unknown = { q: "a" }, output: unknown = "no results", tool = "search"): Ruling {
   guard.turn();
   const ruling = guard.beforeCall({ tool, args, callId: "call-0" });
@@ -120,7 +120,7 @@ test("refusals end the run when the limit says so, and never when it is 0", () =
   assert.equal(rounds(guarded({ maxRefusals: 1 }), 6).at(-1), "halt");
   const config = { rules: { "repeated-call": { halt: 0 } } };
   assert.ok(!rounds(guarded({ maxRefusals: 0, config }), 30).includes("halt"));
-  // A refused round of many copies is one refusal.
+  // A round with many refused copies counts as one refusal.
   const guard = guarded();
   guard.turn();
   const copies = Array.from(
@@ -229,7 +229,7 @@ test("a guard that goes on from a state makes no detector beside it and draws no
   assert.equal(drawn.mock.callCount(), 0);
   round(second);
   assert.match(second.guidance() ?? "", /3 times/);
-  // A wrong configuration is an error all the same, and a state that cannot be read a new start.
+  // An invalid configuration is still an error, and an unreadable state leads to a fresh start.
   assert.throws(() => guarded({ state, config: { preset: "none" } as never }), { code: "invalid-config" });
   const warnings: string[] = [];
   const third = guarded({ state: "1.?.?", onWarning: (message) => warnings.push(message) });
@@ -285,7 +285,7 @@ test("names and ids of any length do not swell a guard, and ids tell calls apart
   const long = "x".repeat(1_000_000);
   for (const scope of [{ run: long }, { agent: long }, { task: long }])
     for (let n = 0; n < 20; n++) assert.equal(round(guard.scope(scope)).action, "continue");
-  // Two calls at once, answered in the other order.
+  // Two parallel calls, answered in reverse order.
   const acts = (guard: Guard, id: (n: number) => string) =>
     Array.from({ length: 12 }, (_, n) => {
       guard.turn();

@@ -1,5 +1,6 @@
-// The conformance kit: what every adapter must do, tried against the real framework with a scripted model. An adapter's
-// test implements `Harness` and calls `conformance`; what only one framework can do is tested beside that call.
+// The conformance kit: what every adapter must do, tested against the real framework with a scripted model. An
+// adapter's test implements `Harness` and calls `conformance`; framework-specific behaviour is tested next to that
+// call.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type AgentEvent as Event, LoopDetector, type Verdict } from "loopwarden";
@@ -10,95 +11,95 @@ export interface Call {
   args: Record<string, unknown>;
 }
 
-/** What the scripted model answers: text, calls, or both. */
+/** An answer of the scripted model: text, calls, or both. */
 export interface Turn {
   text?: string;
   calls?: Call[];
 }
 
-/** The id of a scripted call: unique in a script. Turns and calls are counted from 0. */
+/** The id of a scripted call, unique in a script. Turns and calls are counted from 0. */
 export function callId(turn: number, index: number = 0): string {
   return `call-${turn}-${index}`;
 }
 
 export interface Setup {
-  /** What the adapter is made with; the kit always brings the clock and hears verdicts and warnings. */
+  /** The options of the adapter; the kit always sets the clock and the callbacks for verdicts and warnings. */
   options: GuardOptions;
   /** The model's answers, one per model call; afterwards it says "done". */
   script: Turn[];
   /**
-   * Index of the script's first turn, 0 unless the run goes on from another one. The model counts its own calls from
-   * here: `callId(first + n, …)`.
+   * Index of the script's first turn, 0 unless the run continues another one. The model numbers its calls from here:
+   * `callId(first + n, …)`.
    */
   first: number;
-  /** Without the adapter at all. */
+  /** Whether to run without the adapter. */
   bare: boolean;
-  /** The host asks for the model's text as it comes; only of harnesses that {@link streaming} is tried with. */
+  /** Whether the host streams the model's text; only used by harnesses passed to {@link streaming}. */
   streamed?: boolean;
-  /** The process dies instead of the model's answer after this many: the script must not be finished by then. */
+  /** The number of answers after which the process dies; must be less than the length of the script. */
   dieAfter?: number;
-  /** Goes on from a run that died: the same conversation, without a new message by a human, and the state it had. */
+  /** Continues a run that died: the same conversation without a new human message, and its state. */
   from?: Run;
-  /** What runs side by side have in common: the first one makes the guard, and the others use it. */
+  /** Shared by concurrent runs: the first one creates the guard, and the others use it. */
   shared?: { guard?: unknown };
 }
 
 export interface Run {
-  /** What the model was given at each of its calls, as data that two equal runs have equal. */
+  /** The input of each model call, in a form that is equal for equal runs. */
   prompts: unknown[];
-  /** Ids of the calls whose tool really ran, in order. */
+  /** Ids of the calls whose tool actually ran, in order. */
   executed: string[];
-  /** What the model or the conversation has as the answer of each call id. */
+  /** The result of each call as seen by the model or in the conversation, by call id. */
   answers: Record<string, string>;
-  /** The model's last text, where the run came to its own end. */
+  /** The model's last text, if the run ended by itself. */
   text: string | undefined;
-  /** How the run ended: `completed` only where the framework itself took it for finished. */
+  /** How the run ended: `completed` only if the framework considered it finished. */
   ended: "completed" | "stopped" | "died";
-  /** The typed reason, wherever the framework hands it out. */
+  /** The typed reason, wherever the framework provides it. */
   halt: unknown;
-  /** The adapter's state at the end; empty where it was disabled. */
+  /** The adapter's state at the end; empty if disabled. */
   state: string;
-  /** Whatever else the harness needs to go on. */
+  /** Anything else the harness needs to continue. */
   memory?: unknown;
 }
 
 export interface Harness {
   /**
-   * Runs a scripted agent with the kit's tools: {@link runTool} by name. The system prompt and the human's prompt are the
-   * harness's own, and the same in every run.
+   * Runs a scripted agent with the kit's tools: {@link runTool} by name. The harness chooses the system prompt and the
+   * human's prompt, which must be the same in every run.
    */
   run(setup: Setup): Promise<Run>;
   /**
-   * The same, but a main agent first hands the work to an agent that is called `worker`, as the framework does it
-   * (handoff, sub-agent, or a tool that runs an agent), and the worker follows the script.
+   * As `run`, but a main agent first delegates to an agent named `worker`, in the framework's own way (handoff,
+   * sub-agent, or a tool that runs an agent), and the worker follows the script.
    */
   delegate(setup: Setup): Promise<Run>;
-  /** What only a watched model would tell is not seen: the answer that ends the run, and what it took. */
+  /** Set if the adapter does not see the answer that ends a run and its usage. */
   blind?: boolean;
-  /** Cases that the framework makes impossible, by name, with the reason, which is printed. */
+  /** Cases that the framework makes impossible: name and reason, which is printed. */
   impossible?: Record<string, string>;
 }
 
-/** What each answer of a scripted model took, in tokens. */
+/** The usage of each answer of a scripted model, in tokens. */
 export const SPENT = { input: 40, output: 2 } as const;
 
-/** The tools that a harness must offer. All take `{ q: string }`. */
+/** The tools that a harness must provide. All take `{ q: string }`. */
 export const TOOLS = ["search", "read", "boom"] as const;
 
-/** What a tool answers: `search` always the same, `read` what it was asked, and `boom` throws. */
+/** Runs a tool: `search` always returns the same, `read` echoes its argument, and `boom` throws. */
 export function runTool(tool: string, args: Record<string, unknown>): string {
   if (tool === "boom") throw new Error(`no such file: ${String(args["q"])}`);
   return tool === "search" ? "no results" : `contents of ${String(args["q"])}`;
 }
 
-/** What the sub-agent is called, where the framework tells instances apart with an id after its name. */
+/** Matches the name of the sub-agent; some frameworks append an id to distinguish instances. */
 const WORKER = /^worker(:|$)/;
 
 const MARK = "Loopwarden (loop detector)";
 const again: Turn = { calls: [{ tool: "search", args: { q: "oauth" } }] };
 const times = (count: number, turn: Turn = again): Turn[] => Array.from({ length: count }, () => turn);
 
-/** A detector that tells what it was given and what it said. */
+/** A detector that records its events and verdicts. */
 export function spied(config?: ConstructorParameters<typeof LoopDetector>[0]): {
   detector: LoopDetector;
   events: Event[];
@@ -117,7 +118,7 @@ export function spied(config?: ConstructorParameters<typeof LoopDetector>[0]): {
   return { detector, events, verdicts };
 }
 
-/** Fills in what a case does not say. Warnings fail the test unless the case hears them itself. */
+/** Fills in defaults. Warnings fail the test unless the case handles them. */
 function setup(options: GuardOptions, script: Turn[], rest: Partial<Setup> = {}): Setup {
   let at = 1_762_000_000_000;
   const now = () => {
@@ -128,10 +129,10 @@ function setup(options: GuardOptions, script: Turn[], rest: Partial<Setup> = {})
   return { options: { now, onWarning, ...options }, script, first: 0, bare: false, ...rest };
 }
 
-/** How often the guidance is in what the model was given last. */
+/** The number of times guidance occurs in the last model input. */
 const mentions = (run: Run) => JSON.stringify(run.prompts.at(-1)).split(MARK).length - 1;
 
-/** What does not depend on the adapter's being there. */
+/** The parts of a run that must not depend on the presence of the adapter. */
 const behaviour = ({ prompts, executed, answers, text, ended }: Run) => ({ prompts, executed, answers, text, ended });
 
 const CASES: Record<string, (harness: Harness) => Promise<void>> = {
@@ -169,7 +170,7 @@ const CASES: Record<string, (harness: Harness) => Promise<void>> = {
       about.every((event) => event.synthetic),
       "as the host's own",
     );
-    // The same run without a word of ours gets the same verdicts, so our words were no evidence.
+    // The same run without our messages gets the same verdicts, so they were not evidence.
     const silent = new LoopDetector();
     for (const [index, event] of events.entries()) {
       if (!event.synthetic) assert.equal(silent.record(event).level, verdicts[index]?.level);
@@ -259,7 +260,7 @@ const CASES: Record<string, (harness: Harness) => Promise<void>> = {
     const shared = {};
     const together = (options: GuardOptions, script: Turn[]) => harness.run(setup(options, script, { shared }));
     const honest = Array.from({ length: 6 }, (_, index) => ({ calls: [{ tool: "read", args: { q: `${index}` } }] }));
-    // Four copies of one call each: nine of them would be halted, if anybody took them for one run's.
+    // Several runs repeat one call a few times each: counted as one run, they would be halted.
     const [loop, innocent, ...short] = await Promise.all([
       together({}, times(40)),
       together({}, honest),
@@ -348,7 +349,7 @@ export function conformance(name: string, harness: Harness): void {
   }
 }
 
-/** Registers what an adapter must do that sees a text while it streams. The harness streams where the setup says so. */
+/** Registers the tests for adapters that see text while it streams. The harness streams if the setup says so. */
 export function streaming(name: string, harness: Pick<Harness, "run">): void {
   test(`${name}: a message that repeats itself without end is cut off while it streams`, async () => {
     const text = "Let me check the file again. ".repeat(2000);

@@ -19,12 +19,12 @@ import { callId, conformance, type Run, runTool, type Setup, SPENT, TOOLS, type 
 
 class Died extends Error {}
 
-/** With a middleware around model calls, the framework takes what a model throws for its cause. */
+/** With a middleware around model calls, the framework wraps the error of a model as `cause`. */
 function isDeath(error: unknown): boolean {
   return error instanceof Died || (error instanceof Error && error.cause !== undefined && isDeath(error.cause));
 }
 
-/** A model that follows the script, says "done" afterwards, and notes what it was asked. */
+/** A model that follows the script, then says "done", and records its prompts. */
 class Scripted extends BaseChatModel {
   readonly prompts: unknown[] = [];
   readonly #setup: Pick<Setup, "script" | "first" | "dieAfter">;
@@ -76,10 +76,10 @@ function tools(executed: string[]) {
   });
 }
 
-/** As an application does that wants the model to see its tools' errors. */
+/** The middleware of an application that shows tool errors to the model. */
 const errors = () => toolErrorMiddleware({ onError: (error) => (error instanceof Error ? error.message : "failed") });
 
-/** Without the state that the kit hands on, which is in the messages here. */
+/** Omits the kit's state, which is in the messages here. */
 const watching = ({ state: _, ...options }: GuardOptions) => createLoopGuard(options).middleware;
 
 function agent(setup: Setup, executed: string[], model: Scripted, checkpointer: BaseCheckpointSaver) {
@@ -147,13 +147,13 @@ async function delegate(setup: Setup): Promise<Run> {
   return inner;
 }
 
-// An answer is seen when the next one is asked for, the last one when its thread goes on.
+// An answer is seen at the next model call, the last one when its thread continues.
 conformance("langchain", { run, delegate, blind: true });
 
 const search: Turn = { calls: [{ tool: "search", args: { q: "oauth" } }] };
 const times = (count: number): Turn[] => Array.from({ length: count }, () => search);
 
-/** An agent whose thread lives on between invocations, and the texts of what it was told in the last one. */
+/** An agent whose thread persists between invocations, and the texts of its last model input. */
 function chat(script: Turn[], options: LangChainOptions) {
   const model = new Scripted({ script, first: 0 });
   const made = createAgent({
@@ -207,7 +207,7 @@ test("langchain: honest work takes no more of the recursion limit than without i
     return (await agent.invoke({ messages: [new HumanMessage("Read them")] }, { recursionLimit })).messages.at(-1)
       ?.text;
   };
-  // Six rounds of two steps, the answer, and one more than that.
+  // Six rounds of two steps, the answer, and one more.
   assert.equal(await ask([], 14), "done");
   assert.equal(await ask([createLoopGuard().middleware], 14), "done");
   await assert.rejects(ask([], 13));
@@ -257,7 +257,7 @@ test("langchain: a thread that another process goes on with is judged as if it h
   };
   const whole = await levels(1);
   const parts = await levels(3);
-  // What the first processes said is said again while the later ones read what came before.
+  // The later processes repeat the verdicts of the first ones while they read the earlier messages.
   assert.deepEqual(parts.slice(-whole.length), whole);
   assert.ok(whole.some((level) => level.startsWith("halt") || level.startsWith("block")));
 });

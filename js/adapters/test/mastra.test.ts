@@ -18,7 +18,7 @@ const usage = {
   outputTokens: { total: SPENT.output, text: SPENT.output, reasoning: 0 },
 };
 
-/** What a model answers in one turn. */
+/** The model's answer for one turn. */
 function answer({ text, calls = [] }: Turn, turn: number) {
   return {
     content: [
@@ -36,7 +36,7 @@ function answer({ text, calls = [] }: Turn, turn: number) {
 
 type Model = AgentConfig["model"];
 
-/** A model that follows the script, says "done" afterwards, and notes what it was asked, also when it dies. */
+/** A model that follows the script, then says "done", and records its prompts, also when it dies. */
 function scripted({ script, first, dieAfter }: Pick<Setup, "script" | "first" | "dieAfter">, prompts: Prompt[] = []) {
   let turn = 0;
   const model = new MockLanguageModelV4({
@@ -57,7 +57,7 @@ const finish = (unified: "stop" | "tool-calls"): StreamPart => {
   return { type: "finish", finishReason: { unified, raw: undefined }, usage };
 };
 
-/** The same for streams. */
+/** As {@link scripted}, for streams. */
 function streamed(script: Turn[]): Model {
   let turn = 0;
   const model = new MockLanguageModelV4({
@@ -93,7 +93,7 @@ function tools(executed: string[]) {
   return Object.fromEntries(made);
 }
 
-/** The answers of calls in a conversation, as text. */
+/** The results of calls in a conversation, as text, by call id. */
 function answers(prompt: Prompt): Record<string, string> {
   const found: Record<string, string> = {};
   for (const { content } of prompt) {
@@ -113,7 +113,7 @@ function watched(guard: MastraGuard | undefined) {
   return { inputProcessors: [guard.processor], outputProcessors: [guard.processor], hooks: guard.hooks() };
 }
 
-/** What two equal runs have equal: when a message was written is none of it. */
+/** A prompt without creation times, so that equal runs compare equal. */
 function plain(prompt: Prompt): unknown {
   return JSON.parse(JSON.stringify(prompt, (key, value) => (key === "createdAt" ? undefined : value)));
 }
@@ -122,7 +122,7 @@ async function go(setup: Setup, make: (model: Model, executed: string[], guard?:
   const [executed, prompts]: [string[], Prompt[]] = [[], []];
   const state = setup.from && { state: setup.from.state };
   const shared = setup.shared ?? {};
-  // Side by side, requests have no thread here, and so are runs of their own.
+  // Concurrent requests have no thread here, so each is a separate run.
   const named = setup.shared ? {} : { run: "conversation" };
   if (!setup.bare) shared.guard ??= createLoopGuard({ ...named, ...setup.options, ...state });
   const guard = shared.guard as MastraGuard | undefined;

@@ -1,5 +1,5 @@
-// `loopwarden mcp` against the client of the official SDK and two published servers. What it does line by line is tested in
-// ../test/mcp.test.ts.
+// Tests `loopwarden mcp` with the client of the official SDK and two published servers. Its line-by-line behaviour is
+// tested in ../test/mcp.test.ts.
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
@@ -30,11 +30,11 @@ after(() => rm(folder, { recursive: true }));
 interface Connected extends AsyncDisposable {
   client: Client;
   stderr: () => string;
-  /** What the server asked and told. */
+  /** The methods of the server's requests and notifications. */
   heard: unknown[];
 }
 
-/** A client of a server, through the guard or not. */
+/** Connects a client to a server, through the guard or directly. */
 async function connect(server: string[], guard: string[] | undefined = ["--"]): Promise<Connected> {
   const node = process.execPath;
   const args = guard === undefined ? server : [cli, "mcp", ...guard, ...(server.length > 0 ? [node, ...server] : [])];
@@ -58,7 +58,7 @@ async function connect(server: string[], guard: string[] | undefined = ["--"]): 
   });
   client.setRequestHandler(ListRootsRequestSchema, () => ({ roots: [{ uri: `file://${folder}`, name: "root" }] }));
   client.setNotificationHandler(LoggingMessageNotificationSchema, (message: LoggingMessageNotification) => {
-    // How often the server writes to its log, and between what, is a matter of its own timers.
+    // The number and order of the server's log messages depend on its timers.
     if (!heard.includes(message.method)) heard.unshift(message.method);
   });
   await client.connect(transport);
@@ -68,7 +68,7 @@ async function connect(server: string[], guard: string[] | undefined = ["--"]): 
 const said = (result: Awaited<ReturnType<Client["callTool"]>>): string =>
   (result.content as { text?: string }[]).map(({ text }) => text ?? "").join("\n");
 
-/** Everything that the server can do, once. */
+/** Uses every feature of the server once. */
 async function tour({ client, heard }: Connected): Promise<unknown[]> {
   const progress: unknown[] = [];
   const call = (name: string, args: Record<string, unknown> = {}) => client.callTool({ name, arguments: args });
@@ -100,7 +100,7 @@ async function tour({ client, heard }: Connected): Promise<unknown[]> {
     await call("get-sum", { a: "no number" }).catch(String),
     await call("no-such-tool").catch(String),
     await long,
-    // The client forgets who asked with the result, and may take the last one for too late.
+    // The client drops the progress handler with the result, so the last notification may be lost.
     progress.slice(0, 2),
     heard,
   ];
@@ -110,7 +110,7 @@ test("server-everything: the client sees the same with the guard as without", as
   await using bare = await connect([published("everything")], undefined);
   await using guarded = await connect([published("everything")]);
   const [wanted, got] = [await tour(bare), await tour(guarded)];
-  // What tells the time or the process is another one each time.
+  // Masks times, which differ between runs.
   const steady = (value: unknown) =>
     JSON.stringify(value).replaceAll(/\d{1,2}:\d\d:\d\d( [AP]M)?|\d{4}-\d\d-\d\dT[\d:.]+Z/g, "time");
   for (const [index, one] of wanted.entries()) assert.equal(steady(got[index]), steady(one));
@@ -128,7 +128,7 @@ test("server-filesystem: a file that is not there is asked for until it is refus
     levels.push(result._meta?.["loopwarden/level"]);
     assert.equal(result.isError, true);
     if (levels.at(-1) === "nudge") assert.match(said(result), /ENOENT[\s\S]*Loopwarden \(loop detector\)/);
-    // A tool with a schema for its results, and a result that keeps to it.
+    // A tool with an output schema, and a result that matches it.
     const good = await client.callTool({
       name: "read_text_file",
       arguments: { path: join(folder, "cart.ts"), head: step + 1 },
@@ -151,7 +151,7 @@ test("an edit that never fits is refused, and so is everything once the run is e
   await client.listTools();
   let ended = 0;
   for (let step = 0; step < 30 && ended < 2; step++) {
-    // One byte is another one each time.
+    // One more byte each time.
     const edits = [{ oldText: `const sum${" ".repeat(step)} = 2;`, newText: "const sum = 3;" }];
     const result = await client.callTool({ name: "edit_file", arguments: { path: join(folder, "sum.ts"), edits } });
     if (result._meta?.["loopwarden/level"] === "halt") ended++;

@@ -24,7 +24,7 @@ setTracingDisabled(true);
 
 class Died extends Error {}
 
-/** What a model answers in one turn. */
+/** The model's answer for one turn. */
 function answer({ text, calls = [] }: Turn, turn: number): AgentOutputItem[] {
   return [
     ...(text === undefined ? [] : [assistantMessage(text, { id: `message-${turn}` })]),
@@ -32,7 +32,7 @@ function answer({ text, calls = [] }: Turn, turn: number): AgentOutputItem[] {
   ];
 }
 
-/** A model that follows the script, says "done" afterwards, and dies where it should. */
+/** A model that follows the script, then says "done", and dies after `dieAfter` answers. */
 function scripted({ script, first, dieAfter }: Pick<Setup, "script" | "first" | "dieAfter">): ScriptedModel {
   const step = (_: unknown, turn: number) =>
     modelResponder(() => {
@@ -46,7 +46,7 @@ function scripted({ script, first, dieAfter }: Pick<Setup, "script" | "first" | 
 
 const parameters = z.object({ q: z.string() });
 
-/** As an application does that wants the model to see its tools' errors. */
+/** The error function of an application that shows tool errors to the model. */
 const told = (_: unknown, error: unknown) => (error instanceof Error ? error.message : "failed");
 
 function tools(executed: string[], guard?: OpenAiAgentsGuard) {
@@ -65,7 +65,7 @@ function tools(executed: string[], guard?: OpenAiAgentsGuard) {
   );
 }
 
-/** The answers of calls in an input, as text. */
+/** The results of calls in an input, as text, by call id. */
 function answers(input: AgentInputItem[]): Record<string, string> {
   const found: Record<string, string> = {};
   for (const item of input) {
@@ -80,7 +80,7 @@ interface Memory {
   input: AgentInputItem[];
 }
 
-/** Runs a team whose first agent is given, and whose scripted agent has the model. */
+/** Runs the agent that `make` returns, with the scripted model for the scripted agent. */
 async function go(setup: Setup, make: (model: ScriptedModel, guard?: OpenAiAgentsGuard) => Agent, executed: string[]) {
   const model = scripted(setup);
   const state = setup.from && { state: setup.from.state };

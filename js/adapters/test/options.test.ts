@@ -22,7 +22,7 @@ test("an option that does not exist is an error that names the one that was mean
   refused("shadow", /`options`: must be an object, got `shadow`/);
   refused({ config: "shadow" }, /`config`: must be an object, got `shadow`/);
   refused({ config: {}, detector: new LoopDetector() }, /`config`: is not for a guard with a `detector`/);
-  // What the configuration knows belongs there, every bit of it.
+  // Every field of the configuration belongs in `config`.
   const schema = JSON.parse(await readFile(new URL("../../schema/config.schema.json", import.meta.url), "utf8"));
   for (const name of Object.keys(schema.properties).filter((key) => key !== "enabled" && key !== "$schema"))
     refused(
@@ -53,7 +53,7 @@ test("a halt is told once, with the scope that it ended, and tokens are what the
     halts.map(({ scope, rule }) => [scope.run, rule]),
     [["r", "repeated-call"]],
   );
-  // From the first of the repeated calls on: those that ran and those that were refused.
+  // Counted from the first repeated call: those that ran and those that were refused.
   assert.equal(Number(halts[0]?.finding?.wasted.tokens) % 100, 0);
   assert.ok(Number(halts[0]?.finding?.wasted.tokens) >= 700, String(halts[0]?.finding?.wasted.tokens));
 });

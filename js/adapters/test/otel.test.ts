@@ -37,7 +37,7 @@ const tracer = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcesso
 const numbers = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
 const meters = new MeterProvider({ readers: [new PeriodicExportingMetricReader({ exporter: numbers })] });
 
-/** What a program's own setup does: the active span follows the calls. */
+/** As in a program's own setup, the active span follows the calls. */
 const active = new AsyncLocalStorage<Context>();
 
 before(() => {
@@ -59,14 +59,14 @@ after(async () => {
   await meters.shutdown();
 });
 
-/** The span's events, once it has ended. */
+/** Ends a span and returns its events. */
 function events(span: Span): ReadableSpan["events"] {
   span.end();
   const { spanId } = span.spanContext();
   return exporter.getFinishedSpans().find((done) => done.spanContext().spanId === spanId)?.events ?? [];
 }
 
-/** What was counted, by the counter's name and attributes. */
+/** The values of the counters, by name and attributes. */
 async function counted(provider = meters, exported = numbers): Promise<Record<string, number>> {
   exported.reset();
   await provider.forceFlush();
@@ -80,7 +80,7 @@ async function counted(provider = meters, exported = numbers): Promise<Record<st
 
 const SECRET = "hunter2-the-secret-argument";
 
-/** The same call again and again, through a guard as adapters have it; gives the verdicts it had. */
+/** Repeats the same call through a guard as used by adapters; returns the verdicts. */
 function loop(report: Telemetry, laps: number, config: Config = {}, event: Partial<Event> = {}): Verdict[] {
   const seen: Verdict[] = [];
   const onVerdict = (verdict: Verdict, about: Event) => {
@@ -174,7 +174,7 @@ test("otel: what strangers name is a value and never a name", () => {
         .join(),
     );
   });
-  // Whatever they are, the same attributes.
+  // The attributes must be the same whatever the contents.
   assert.deepEqual(names[1], names[0]);
   assert.deepEqual(names[2], names[0]);
   assert.deepEqual(names[3], names[0]);
@@ -266,7 +266,7 @@ test("otel: it never throws, without a span, without an SDK, or where both are b
 });
 
 test("otel: the example tells the nudge and counts it, and the page shows it as it is", async () => {
-  // The package is a link here, whose adapters are to find their frameworks where it is linked from.
+  // The package is a link here; its adapters must resolve their frameworks from the location of the link.
   const path = fileURLToPath(new URL("../examples/otel.ts", import.meta.url));
   const { code, stdout, stderr } = await run(process.execPath, [
     "--preserve-symlinks",
@@ -283,7 +283,7 @@ test("otel: the example tells the nudge and counts it, and the page shows it as 
   const page = await readFile(new URL("../../../docs/opentelemetry.md", import.meta.url), "utf8");
   const example = await readFile(new URL("../examples/otel.ts", import.meta.url), "utf8");
   assert.ok(page.includes(`\`\`\`ts\n${example}\`\`\`\n`));
-  // Every name that is emitted is explained.
+  // Every emitted name is documented.
   const source = await readFile(new URL("../src/otel.ts", import.meta.url), "utf8");
   const names = (text: string) => new Set(text.match(/(?<=["`])(?:gen_ai|loopwarden|error)\.[a-z_.]+(?=["`])/g));
   for (const name of names(source)) assert.ok(page.includes(`\`${name}\``), `${name} is not on the page`);

@@ -1,5 +1,5 @@
-// What must not be made worse: bodies that cannot be read or are not meant for us, servers that understand less, caches
-// that forget, many at once.
+// Edge cases that the proxy must not make worse: bodies that cannot be read or are not meant for it, servers that
+// understand less, caches that evict, many concurrent requests.
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { createServer, type Server } from "node:http";
@@ -14,7 +14,7 @@ import { levels, nothing, stand, stuck } from "./proxy/stand.ts";
 type Json = Record<string, unknown>;
 const responses = VENDORS.find(({ name }) => name === "openai-responses") ?? assert.fail();
 
-/** A conversation of Chat Completions in which one call fails so many times. */
+/** A conversation of Chat Completions in which one call fails `times` times. */
 function conversation(
   times: number,
   more: { id?: (n: number) => string; answer?: string; args?: string } = {},
@@ -29,7 +29,7 @@ function conversation(
   return messages;
 }
 
-/** The handler alone, with a function in place of upstream. */
+/** The handler alone, with a function as upstream. */
 function handler(answer: (request: Request) => Response | Promise<Response>, options: Partial<LoopProxyOptions> = {}) {
   const asked: { url: string; headers: Headers; body: Uint8Array }[] = [];
   const warnings: string[] = [];
@@ -160,7 +160,7 @@ test("packed requests are read, and packed answers pass as they are", async () =
     assert.equal(sent?.headers.get("content-encoding"), null);
     assert.match(Buffer.from(sent?.body ?? []).toString(), /harness-note/);
   }
-  // Where there is nothing to say, what came is what goes; and so is what cannot be unpacked, or is a bomb.
+  // A request without a finding passes unchanged, and so does one that cannot be decompressed or is a bomb.
   const bomb = gzipSync(`{"messages":[{"role":"user","content":"${" ".repeat(40 << 20)}"}]}`);
   for (const [coding, body] of [
     ["gzip", gzipSync(JSON.stringify({ messages: conversation(1) }))],
@@ -293,7 +293,7 @@ test("a server that understands less is asked in its own words", async () => {
     assert.deepEqual([answer.status, level(answer)], [200, "block"], what);
     assert.equal(actions.at(-1), after, what);
     assert.equal(bodies.length, after === "guided" ? 2 : 3);
-    // What it once refused it is not asked again.
+    // What upstream has rejected once is not tried again.
     bodies.length = 0;
     await post();
     if (after === "guided") assert.equal(bodies.length, 1);
@@ -310,7 +310,7 @@ for (const stream of [false, true]) {
     assert.equal(levels(run).at(-1), "halt");
     assert.match(run.text, /^Loopwarden/);
     assert.deepEqual(at.warnings, []);
-    // Somebody else's id leads nowhere.
+    // Another tenant's id must not match.
     const id = /"id":"(resp_\d+)"/.exec(at.model.received.at(-1)?.sent ?? "")?.[1] ?? assert.fail();
     const item = { type: "function_call_output", call_id: "call_x", output: nothing() };
     const ask = (key: string) =>
@@ -345,7 +345,7 @@ test("the same conversation gets the same verdict, whatever the cache has kept",
     let said = 0;
     for (let turn = 0; turn < 30; turn++) {
       const calls = Array.from({ length: 1 + below(2) }, (_, index) => ({
-        // Ids that come again and again, or are empty.
+        // Ids that repeat, or are empty.
         id: ["", `call_${index}`, `call_${turn}_${index}`][round % 3],
         type: "function",
         function: {
@@ -368,7 +368,7 @@ test("the same conversation gets the same verdict, whatever the cache has kept",
       assert.deepEqual(finding(first), finding(third), `warm, round ${round}, turn ${turn}`);
       assert.deepEqual(finding(second), finding(third), `lossy, round ${round}, turn ${turn}`);
       if (level(third) !== "continue") said++;
-      // A client that asks once more hears the same.
+      // A repeated request gets the same answer.
       if (below(4) === 0) assert.deepEqual(finding(await warm.post(body)), finding(third));
     }
     assert.ok(said > 3, `${said} in round ${round}`);
@@ -400,11 +400,11 @@ test("what was read before is not read again, and a beginning that changed is", 
       [false, true, true, true],
     );
     assert.ok(seen.every(([level]) => level === "halt"));
-    // Another word in the beginning, another order of members, blanks: all of it is read, and judged alike.
+    // With a different beginning, order of members or white space, everything is read and judged alike.
     assert.deepEqual(await ask(long(64, "Mend it.")), ["halt", false]);
     const { messages, ...rest } = long(65);
     assert.deepEqual(await ask({ ...rest, messages }), ["halt", false]);
-    // What the cache has lost is read as well.
+    // What the cache has lost is read again.
     const lost = handler(ok, { policy: "observe", cache: { get: () => undefined, set: () => {} } });
     for (const times of [60, 61]) {
       read.length = 0;
@@ -484,7 +484,7 @@ test("a gate asks the human, whose answer lifts it; so it is with a halt", async
     messages.push({ role: "assistant", content: said }, { role: "user", content: "Look in src/ instead." });
     assert.equal(level(await at.post({ messages })), "continue");
     assert.equal(at.asked.length, 1);
-    // Prompts of an outer loop lift nothing.
+    // Prompts of an outer loop do not lift a halt.
     const host = handler(ok, { config, prompts: "host" });
     messages.push(...conversation(2, { answer: "The file is empty." }).slice(1));
     assert.notEqual(level(await host.post({ messages })), "continue");

@@ -1,5 +1,5 @@
-// The proxy as its enemies would use it: requests that no client sends, clients that never finish, pages of other origins,
-// tenants that look for each other's conversations.
+// Attacks on the proxy: malformed requests, clients that never finish, pages of other origins, tenants that try to
+// reach each other's conversations.
 import assert from "node:assert/strict";
 import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
@@ -9,21 +9,21 @@ import { type Grants, served } from "../../src/cli/proxy/bridge.ts";
 import { upstream } from "../../src/cli/proxy/upstream.ts";
 import { Prefixes } from "../../src/proxy/prefix.ts";
 
-/** A proxy that listens. */
+/** A listening proxy. */
 interface Front extends AsyncDisposable {
   port: number;
-  /** What the server told of. */
+  /** The errors reported by the server. */
   failed: string[];
 }
 
 interface Stand extends Front {
-  /** Writes to the proxy, and tells what came back when the connection is closed. */
+  /** Writes to the proxy, and returns the response once the connection is closed. */
   raw(text: string): Promise<string>;
-  /** What upstream was sent, a text a connection. */
+  /** The data sent to upstream, one text per connection. */
   sent: string[];
 }
 
-/** A proxy in front of a server that is no model of anybody's; both are closed with it, whoever is still connected. */
+/** A proxy in front of any server; disposing it closes both, including open connections. */
 async function before(model: Server, grants: Partial<Grants> = {}): Promise<Front> {
   const sockets = new Set<Socket>();
   model.on("connection", (socket) => sockets.add(socket));
@@ -51,7 +51,7 @@ async function before(model: Server, grants: Partial<Grants> = {}): Promise<Fron
   };
 }
 
-/** A proxy in front of a server that answers whatever looks like a request with the same words. */
+/** A proxy in front of a server that gives every request the same answer. */
 async function stand(
   grants: Partial<Grants> = {},
   answer = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok",
@@ -89,7 +89,7 @@ const status = (answer: string): string =>
 
 test("no request is taken for the body of another", async () => {
   await using at = await stand();
-  // The length of a body that is not passed on would take so much of what comes next on the connection.
+  // The length of a body that is not passed on would swallow the beginning of the next request on the connection.
   const before = `${head("GET /v1/models", "content-length: 20")}GET /stolen HTTP/1.1`;
   await at.raw(before + head("GET /v1/next", "connection: close"));
   const all = at.sent.join("");
@@ -184,7 +184,7 @@ test("only so many are connected at once", async () => {
   await using at = await stand({ connections: 2 });
   const holding = [1, 2].map(() => connect(at.port, "127.0.0.1"));
   await Promise.all(holding.map((socket) => new Promise((resolve) => socket.once("connect", resolve))));
-  // A connection that is counted has been answered.
+  // A connection that was answered is counted.
   for (const socket of holding) {
     socket.write(head("GET /v1/models"));
     await new Promise((resolve) => socket.once("data", resolve));
@@ -342,7 +342,7 @@ test("an upstream that dies in the middle, or never begins, leaves nothing behin
   await new Promise<void>((resolve) => model.once("request", (request) => request.once("end", resolve)));
   gone.abort();
   await assert.rejects(asking);
-  // It still serves.
+  // It still serves requests.
   await assert.rejects(fetch(`${base}/v1/chat/completions`, { method: "POST", body }).then((again) => again.text()));
   assert.deepEqual(at.failed, []);
 });

@@ -1,4 +1,4 @@
-// What the proxy does, for each API with its vendor's own SDK on one side and a scripted model on the other.
+// Tests the proxy for each API, with the vendor's own SDK on one side and a scripted model on the other.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { VENDORS } from "./proxy/agents.ts";
@@ -19,7 +19,7 @@ for (const vendor of VENDORS) {
       assert.ok(blocked > first, `blocked at ${levels(run)}`);
       assert.equal(levels(run).at(-1), "halt");
       assert.match(run.headers[first]?.get("loopwarden-finding") ?? "", /^[a-z-]+;kind=[a-z-]+;level=nudge;count=\d+;/);
-      // The note is where the model reads on, says whose it is, and is not in the requests before.
+      // The note is at the end of the conversation, names its author, and is not in earlier requests.
       assert.match(vendor.last(asked[first] ?? {}), /harness-note.*not a tool's output.*Loopwarden \(loop detector\)/s);
       assert.doesNotMatch(JSON.stringify(asked[first - 1]), /Loopwarden/);
       assert.match(vendor.last(asked[blocked] ?? {}), /Do not do the same again/);
@@ -28,7 +28,7 @@ for (const vendor of VENDORS) {
         const choice = JSON.stringify(vendor.choice(asked[blocked] ?? {}));
         assert.ok(choice.includes("search") && !choice.includes("read_file"), choice);
       }
-      // The last answer is the proxy's: the vendor was not asked.
+      // The last answer is the proxy's: the vendor was not called.
       assert.equal(asked.length, run.headers.length - 1);
       assert.match(run.text, /^Loopwarden \(loop detector\) ended this run \([a-z-]+\): /);
       assert.equal(run.stop, vendor.done);
@@ -70,7 +70,7 @@ for (const vendor of VENDORS) {
       let seen = "";
       const setup = { stream, tool: nothing, maxTokens: 30_000, onText: (text: string) => (seen += text) };
       if (!stream) {
-        // What is not streamed has been paid for when it comes.
+        // An answer that is not streamed has already been billed, so it is not cut.
         at.model.script = () => ({ text: "I will now check the file again. ".repeat(200) });
         const run = await at.run(vendor, { ...setup, maxTokens: 8000 });
         assert.ok(run.text.length > 6000 && !run.text.includes("Loopwarden"));
@@ -112,7 +112,7 @@ for (const vendor of VENDORS) {
       assert.ok(levels(run).includes("nudge"), `${levels(run)}`);
       assert.equal(levels(run).at(-1), "halt");
       assert.equal(levels(run)[0], "continue");
-      // The same three calls with answers that change are honest.
+      // The same three calls with changing results are honest.
       at.model.received.length = 0;
       at.model.script = (_, index) => (index < 8 ? { calls } : { text: "Done." });
       const other = await at.run(vendor, {

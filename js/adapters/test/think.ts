@@ -10,8 +10,8 @@ type Miniflare = Awaited<ReturnType<typeof miniflare>>;
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 /**
- * `chat`, which Think brings for messengers, makes a signal when it is loaded, and this version of workerd forbids that
- * outside of a request. Nothing here uses messengers: a signal that is never aborted stands for it.
+ * `chat`, a dependency of Think for messengers, creates a signal when it is loaded, which this version of workerd
+ * forbids outside of a request. Nothing here uses messengers, so the signal is replaced by one that is never aborted.
  */
 const quietChat: Plugin = {
   name: "quiet-chat",
@@ -27,8 +27,9 @@ const quietChat: Plugin = {
 };
 
 /**
- * workerd with a worker in it that has agents of the real Think, and Durable Objects of these classes, whose storage is in
- * the folder: without one it would not outlive an object. `root` is a project that has installed everything itself.
+ * Starts workerd with a worker that has agents of the real Think and Durable Objects of these classes. Their storage is
+ * in `folder`, because it would not outlive an object otherwise. `root` is a project with its own installed
+ * dependencies.
  */
 export async function thinkWorker(code: string, classes: string[], folder: string, root?: string): Promise<Miniflare> {
   const bundled = await bundleWorker(code, root, {
@@ -40,7 +41,7 @@ export async function thinkWorker(code: string, classes: string[], folder: strin
       },
     }),
     plugins: [quietChat],
-    // CommonJS in the bundle asks for modules of the runtime.
+    // CommonJS code in the bundle requires modules of the runtime.
     banner: { js: 'import { createRequire } from "node:module"; const require = createRequire("/");' },
   });
   const options = {
@@ -52,7 +53,7 @@ export async function thinkWorker(code: string, classes: string[], folder: strin
   return miniflare(bundled, options, root);
 }
 
-/** The path of an example or a test's worker, as an import. */
+/** The path of an example or a test's worker, as an import specifier. */
 export function imported(path: string): string {
   return JSON.stringify(join(here("../.."), path));
 }

@@ -1,5 +1,5 @@
-// A guard in front of a model's API, as a Cloudflare Worker: `npx wrangler deploy` in this folder, and give agents the
-// worker's address in place of the API's. What is known of conversations is kept in Durable Objects, so that it does not
+// A guard in front of a model's API, as a Cloudflare Worker: run `npx wrangler deploy` in this folder, and give agents
+// the worker's address in place of the API's. The state of conversations is kept in Durable Objects, so it does not
 // matter which machine the next request reaches.
 import { DurableObject } from "cloudflare:workers";
 import { createLoopProxy, type LoopProxy, type ProxyCache } from "loopwarden/proxy";
@@ -10,10 +10,10 @@ interface Env {
   CONVERSATIONS: DurableObjectNamespace<Conversations>;
 }
 
-/** Milliseconds after which a conversation that does not go on is forgotten: a later request tells it again. */
+/** Time without a request after which the state of a conversation is deleted, in milliseconds; it can be rebuilt. */
 const FORGOTTEN = 24 * 60 * 60 * 1000;
 
-/** Keeps one part of the conversations. */
+/** Stores the state of one part of the conversations. */
 export class Conversations extends DurableObject {
   async read(key: string): Promise<Uint8Array | undefined> {
     return (await this.ctx.storage.get<{ value: Uint8Array }>(key))?.value;
@@ -36,7 +36,7 @@ export class Conversations extends DurableObject {
   }
 }
 
-/** One of 256 objects for each conversation, by the end of its key. */
+/** A cache that spreads conversations over 256 objects, by the end of their keys. */
 function cache(objects: DurableObjectNamespace<Conversations>): ProxyCache {
   const of = (key: string) => objects.getByName(key.slice(-2));
   return {

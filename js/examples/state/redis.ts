@@ -1,20 +1,20 @@
-// A fleet of Node processes that share their detectors through Redis: any process may judge any session, none keeps
-// state of its own. Run it: node examples/state/redis.ts redis://localhost:6379
+// A fleet of Node processes that share their detectors through Redis: any process may judge any session, and none keeps
+// its own state. Run it: node examples/state/redis.ts redis://localhost:6379
 import { type Config, type AgentEvent as Event, LoopDetector, LoopwardenError, type Verdict } from "loopwarden";
 import { createClient, RESP_TYPES } from "redis";
 
-/** How often an event is judged anew because another process was quicker, before that is an error. */
+/** Maximum number of attempts to judge an event while other processes write the same session. */
 const TRIES = 20;
 
-// One key, one script: the state is written only if nobody has written it since it was read. KEYS: the session.
-// ARGV: the version that was read, the new state, seconds to live.
+// Writes the state only if nobody has written it since it was read. KEYS: the session.
+// ARGV: the version that was read, the new state, the time to live in seconds.
 const WRITE = `
 if (redis.call("HGET", KEYS[1], "version") or "0") ~= ARGV[1] then return 0 end
 redis.call("HSET", KEYS[1], "version", tonumber(ARGV[1]) + 1, "snapshot", ARGV[2])
 redis.call("EXPIRE", KEYS[1], ARGV[3])
 return 1`;
 
-/** Somebody else wrote the session on every try. */
+/** Thrown if another process wrote the session on every attempt. */
 export class ContentionError extends Error {}
 
 export class RedisSessions {
@@ -23,9 +23,9 @@ export class RedisSessions {
   readonly #seconds: number;
 
   /**
-   * @param url - Where Redis is.
-   * @param config - For sessions that are new; a session keeps the configuration it began with.
-   * @param seconds - How long a session without events is remembered.
+   * @param url - The address of Redis.
+   * @param config - The configuration of new sessions; a session keeps the one it began with.
+   * @param seconds - How long a session without events is kept, in seconds.
    */
   constructor(url: string, config: Config = {}, seconds: number = 24 * 60 * 60) {
     // Snapshots are bytes.
@@ -44,7 +44,11 @@ export class RedisSessions {
     this.#client.destroy();
   }
 
-  /** Takes an event in and judges it. Events of one session that arrive at once are judged one after the other. */
+  /**
+   * Records an event and judges it. Concurrent events of one session are judged one after the other.
+   *
+   * @throws {ContentionError} if other processes write the session on every attempt.
+   */
   async record(session: string, event: Event): Promise<Verdict> {
     const key = `loopwarden:${session}`;
     for (let attempt = 0; attempt < TRIES; attempt++) {
@@ -58,8 +62,8 @@ export class RedisSessions {
       } finally {
         detector.free();
       }
-      // Somebody was quicker: their event came first, so this one is judged on what they left. Wait a little, each
-      // process another while, so that they do not meet again.
+      // Another process was faster: judge this event again on the new state. The random wait keeps the processes from
+      // colliding again.
       await new Promise((resolve) => setTimeout(resolve, Math.random() * 2 ** Math.min(attempt, 5)));
     }
     throw new ContentionError(`session ${session} was written by others on ${TRIES} tries`);
@@ -78,7 +82,7 @@ export class RedisSessions {
   }
 }
 
-/** Two processes take turns to report what one agent does. */
+/** Two processes that take turns recording the events of one agent. */
 export async function story(url: string): Promise<string[]> {
   const fleet = await Promise.all([new RedisSessions(url).connect(), new RedisSessions(url).connect()]);
   const said: string[] = [];

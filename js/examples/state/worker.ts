@@ -1,5 +1,5 @@
-// A Cloudflare Worker with one Durable Object per agent session. The object keeps one detector and its snapshot: when
-// it is evicted, the next event restores the detector, and nothing is lost.
+// A Cloudflare Worker with one Durable Object per agent session. The object keeps a detector and its snapshot: after an
+// eviction, the next event restores the detector, and nothing is lost.
 //
 // wrangler.jsonc: { "main": "worker.ts", "durable_objects": { "bindings": [{ "name": "SESSIONS", "class_name":
 // "AgentSession" }] }, "migrations": [{ "tag": "v1", "new_sqlite_classes": ["AgentSession"] }] }
@@ -15,11 +15,11 @@ const CONFIG: Config = {};
 export class AgentSession extends DurableObject<Env> {
   #detector: LoopDetector | undefined;
 
-  /** Takes an event in and judges it. The state is stored before anybody hears the verdict. */
+  /** Records an event and judges it. The state is stored before the verdict is sent. */
   async record(event: Event): Promise<string> {
     this.#detector ??= await this.#restore();
     const verdict = this.#detector.record(event);
-    // A write that is not awaited: the runtime holds the answer back until it is stored, and no other event comes between.
+    // Not awaited: the runtime holds the answer back until the write is durable, and no other event comes in between.
     void this.ctx.storage.put("snapshot", this.#detector.snapshot());
     return JSON.stringify(verdict);
   }

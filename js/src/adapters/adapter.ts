@@ -1,10 +1,10 @@
-// What the guards of all adapters have in common: one family of names, whatever the framework.
+// What the guards of all adapters have in common: the same names, whatever the framework.
 import type { Decision, Scope } from "loopwarden";
 import type { Guard, LoopHalt } from "./guard.ts";
 
-/** What every adapter's `createLoopGuard` gives, beside what its framework needs. */
+/** The base of what every adapter's `createLoopGuard` returns; each adapter adds what its framework needs. */
 export abstract class LoopGuard {
-  /** What is behind it: the detector, events of your own, the scope of a run. */
+  /** The underlying guard: gives access to the detector, to recording custom events and to the scopes of runs. */
   readonly guard: Guard;
 
   constructor(guard: Guard) {
@@ -12,27 +12,27 @@ export abstract class LoopGuard {
   }
 
   /**
-   * Why the run ended, if Loopwarden ended it: that of the request that began last. Where requests run side by side, ask
-   * `loopHalt` with what the framework gave you, or listen with `onHalt`.
+   * Why the run of the request that began last ended, if Loopwarden ended it. With concurrent requests, call `loopHalt`
+   * with what the framework returned, or use `onHalt`.
    */
   get halted(): LoopHalt | undefined {
     return this.current().halted;
   }
 
-  /** State as text that is safe in JSON: give it back as `state`, or to {@link LoopGuard.restore}. */
+  /** The state as a JSON-safe string: pass it back as `state` or to {@link LoopGuard.restore}. Empty while disabled. */
   snapshot(): string {
     return this.guard.snapshot();
   }
 
-  /** Goes on from a {@link LoopGuard.snapshot}; false, with a warning, where it is no such text. */
+  /** Restores a {@link LoopGuard.snapshot}. Returns false, with a warning, if the text is not one. */
   restore(state: string): boolean {
     return this.guard.restore(state);
   }
 
   /**
-   * Takes a human's answer at a gate; `continue` lets the run go on.
+   * Applies a human's decision at a gate; every decision but `stop` lets the run go on.
    *
-   * @param scope the run that waits, as the {@link LoopHalt} names it; without it the one that began last.
+   * @param scope the `scope` of the run's {@link LoopHalt}. Default: the run of the request that began last.
    */
   acknowledge(decision: Decision, scope?: Scope): void {
     const guard = scope ? this.guard.scope(known(scope)) : this.current();

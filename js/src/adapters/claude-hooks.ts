@@ -1,8 +1,8 @@
-// The hooks of Claude Code, which the Claude Agent SDK calls in the process and other hosts call as a command: what they
-// tell becomes events, and a ruling becomes the answer that the hook understands.
+// The hooks of Claude Code, which the Claude Agent SDK calls in-process and other hosts call as a command: hook inputs
+// become events, and rulings become hook outputs.
 import type { Guard, Ruling } from "./guard.ts";
 
-/** What every hook is told; other hosts leave some of it out. */
+/** The fields of every hook's input; other hosts omit some of them. */
 interface Told {
   session_id: string;
   agent_id?: string | undefined;
@@ -16,7 +16,7 @@ interface ToolTold extends Told {
   tool_use_id: string;
 }
 
-/** What a hook is told, as much of it as is read; the SDK's own types say all of it. */
+/** The input of a hook, limited to the fields that are read; the SDK's own types have all of them. */
 export type HookInput =
   | (Told & { hook_event_name: "SessionStart"; source: string })
   | (Told & { hook_event_name: "UserPromptSubmit"; prompt: string; source?: string | undefined })
@@ -28,7 +28,7 @@ export type HookInput =
   | (Told & { hook_event_name: "PostCompact" })
   | (Told & { hook_event_name: "Stop" | "SubagentStop"; last_assistant_message?: string | undefined });
 
-/** What a hook answers. */
+/** The output of a hook. */
 export interface SyncHookJSONOutput {
   continue?: boolean;
   stopReason?: string;
@@ -37,25 +37,25 @@ export interface SyncHookJSONOutput {
     | { hookEventName: Context; additionalContext: string };
 }
 
-/** The hooks whose answer may put something before the model. */
+/** The hooks whose output may add context for the model. */
 type Context = "UserPromptSubmit" | "PreToolUse" | "PostToolUse" | "PostToolUseFailure" | "PostToolBatch";
 
 export interface HookOptions {
   /**
    * Who writes the prompts: a `human`, whose message ends the window and lifts a halt, or the `host`, such as an outer
-   * loop that calls the agent again and again. What the host marks as its own is never taken for a human's. Default
+   * loop that calls the agent repeatedly. A prompt that the host marks as its own never counts as a human's. Default
    * `human`.
    */
   prompts?: "human" | "host";
   /**
-   * Whether the host tells when the calls of one answer are done (`PostToolBatch`), which makes them a round; otherwise
-   * every call that is answered ends its round. `unknown` is a host that may be too old for it: once a call was
-   * answered and it never told, calls that come one after the other are rounds of their own. Default true.
+   * Whether the host reports when all calls of one answer are done (`PostToolBatch`), which makes them one round.
+   * If false, every answered call ends its round. `unknown` is for a host that may be too old: once a call has been
+   * answered without that report, sequential calls are rounds of their own. Default true.
    */
   batches?: boolean | "unknown";
 }
 
-/** The hooks that are of use, in the order in which a session meets them. */
+/** The hooks that are handled, in the order in which they occur in a session. */
 export const HOOKS: readonly HookInput["hook_event_name"][] = [
   "SessionStart",
   "UserPromptSubmit",
@@ -69,18 +69,18 @@ export const HOOKS: readonly HookInput["hook_event_name"][] = [
   "SubagentStop",
 ];
 
-/** The guard of the scope a hook was called in: the session is the run, and a sub-agent is an agent of its own. */
+/** The guard of the scope that a hook was called in: the session is the run, and each sub-agent is a separate agent. */
 export function scoped(guard: Guard, input: HookInput): Guard {
   const { session_id, agent_id, agent_type } = input;
   const agent = agent_id === undefined ? undefined : named(`${agent_type ?? "agent"}:${agent_id}`);
   return guard.scope({ run: guard.run ?? named(session_id), ...(agent !== undefined && { agent }) });
 }
 
-/** A name of any length as one that is watched: the beginning and the end of a long one, which tell them apart. */
+/** Shortens a name of over 400 characters to its beginning, length and end, because the core rejects long names. */
 const named = (name: string): string =>
   name.length <= 400 ? name : `${name.slice(0, 128)}…${name.length}…${name.slice(-128)}`;
 
-/** Judges what a hook tells and answers it. `guard` is that of the {@link scoped} run. */
+/** Judges the input of a hook and returns its output. `guard` must be the one returned by {@link scoped}. */
 export function answerHook(guard: Guard, input: HookInput, options: HookOptions = {}): SyncHookJSONOutput {
   const { prompts = "human", batches = true } = options;
   switch (input.hook_event_name) {
@@ -146,8 +146,8 @@ export function answerHook(guard: Guard, input: HookInput, options: HookOptions 
 }
 
 /**
- * What a task in the background tells when it gets on or ends: news that the agent waited for, and nobody's prompt. Its
- * call was answered when the task began, so this is a result of its own.
+ * Parses the notification of a background task that progresses or ends. It arrives as a prompt, but nobody wrote it,
+ * and the task's call was already answered when the task started; hence a separate result.
  */
 function notification(prompt: string): { tool: string; outcome: "ok" | "error"; output: string } | undefined {
   const tool = "task-notification";
@@ -174,19 +174,19 @@ function answered(guard: Guard, batches: HookOptions["batches"]): void {
   else if (!batches) guard.turn();
 }
 
-/** Ends the session where the ruling is a halt; the text is for the user. */
+/** The output that ends the session if the ruling is a halt; its text is shown to the user. */
 function stop(ruling: Ruling): SyncHookJSONOutput {
   if (ruling.action !== "halt") return {};
   return { continue: false, stopReason: ruling.halt.message };
 }
 
-/** What waits to be put before the model. */
+/** The output that gives pending guidance to the model. */
 function context(guard: Guard, hookEventName: Context): SyncHookJSONOutput {
   const additionalContext = guard.guidance();
   return additionalContext === undefined ? {} : { hookSpecificOutput: { hookEventName, additionalContext } };
 }
 
-/** What a tool answered, as text where it is text: blocks of an MCP server, and what a shell printed. */
+/** A tool's response, as plain text if it consists of text: the text blocks of an MCP server, the output of a shell. */
 function said(response: unknown): unknown {
   if (Array.isArray(response)) {
     const texts = response.map((block) =>

@@ -1,6 +1,6 @@
-// What every adapter needs, once: events from calls, results and texts; rulings from verdicts; attributed guidance; the
-// typed end of a run; state as text. No detection happens here. Nothing here throws into a host after construction: what
-// fails inside becomes one visible warning, and the agent goes on as if nobody watched.
+// The code shared by all adapters: calls, results and texts become events, verdicts become rulings; guidance is
+// attributed, the end of a run is typed, the state is a string. No detection happens here. After construction nothing
+// throws into the host: an internal failure becomes one visible warning, and the agent goes on unwatched.
 import {
   type AgentEvent,
   type Channel,
@@ -18,93 +18,99 @@ import { ACTS, NAME, OPEN, packed, SCOPES, type Stand, unpacked } from "./stand.
 
 export { LoopHalt, type LoopHaltRecord };
 
-/** Notes that wait for the next model call, at most. */
+/** Maximum number of notes waiting for the next model call, and of kinds of warnings given. */
 const NOTES = 8;
-/** Calls of a conversation that tell whose it is. */
+/** Number of a conversation's latest calls by which its run is recognised. */
 const LATEST = 8;
-/** Units of a call's id that are kept of either end of a longer one. */
+/** UTF-16 code units kept of each end of a call id that is longer than three times this. */
 const ID_END = 128;
 /** Default of {@link GuardOptions.maxRefusals}. */
 const REFUSALS = 4;
 /**
- * Answered calls after which a host that never told that those of one answer are done is taken for one that does not tell. With
- * more, those before it would be one round, and what is said of how often a call was made too little by as many.
+ * Answered calls after which a host that has never reported a finished batch is taken not to report batches. With a
+ * higher value, the calls up to there would be one round and repetitions would be undercounted by as many.
  */
 const UNTOLD = 1;
-/** What the core's guidance says at `block`; true of a call that is about to run, and of nothing else. */
+/** The sentence in the core's guidance at `block`. It is only true of a call that is about to run. */
 const REFUSED = " This attempt is refused so that something else can be tried.";
-/** Nesting of arguments and outputs that is passed on as it is; deeper values become text. The core accepts 120. */
+/**
+ * Maximum nesting depth of arguments and outputs passed as they are; deeper values become text. The core accepts 120.
+ */
 const DEPTH = 100;
 
-/** What every adapter accepts. */
+/** The options of every adapter. */
 export interface GuardOptions {
-  /** The detector's configuration; nothing is the recommended one, with a salt of its own. Not with `detector`. */
+  /** The detector's configuration. Default: the recommended one, with a random salt. Not allowed with `detector`. */
   config?: Config;
-  /** A detector that is already there, such as one that other parts of the program feed as well. */
+  /** An existing detector, such as one that other parts of the program use as well. */
   detector?: LoopDetector;
-  /** `false` silences everything: nothing is wrapped, recorded or said. Default `true`. */
+  /** `false` switches everything off: nothing is wrapped, recorded or reported. Default `true`. */
   enabled?: boolean;
-  /** The run that events belong to; absent, the one default run. */
+  /** The run that events belong to. Default: the default run. */
   run?: string;
   /** The agent that acts. */
   agent?: string;
   /** The task being worked on. */
   task?: string;
-  /** What {@link Guard.snapshot} gave: goes on from there. What cannot be read becomes a warning and a new start. */
+  /** A {@link Guard.snapshot} to continue from. If it cannot be read, there is a warning and a fresh start. */
   state?: string;
   /**
-   * Rounds in a row of which every call was refused, after which the run is halted: an agent that takes no for no
-   * answer. 0 for never. Default 4.
+   * Consecutive rounds of refused calls, without an allowed call in between, after which the run is halted. A whole
+   * number; 0 means never. Default 4.
    */
   maxRefusals?: number;
   /** The clock, in milliseconds since the Unix epoch. Default `Date.now`. */
   now?: () => number;
-  /** Sees every verdict above `continue`, in shadow mode as well, and those with telemetry records. */
+  /** Called with every verdict above `continue`, also in shadow mode, and with those that have telemetry records. */
   onVerdict?: (verdict: Verdict, event: AgentEvent) => void;
-  /** Hears when a run is ended, once; its `scope` says which run. */
+  /** Called once when a run is ended; `scope` identifies the run. */
   onHalt?: (halt: LoopHalt) => void;
-  /** Hears once of each kind of internal error; the agent goes on unwatched. Default `console.warn`. */
+  /** Called once per kind of warning, such as an internal error; the agent goes on. Default `console.warn`. */
   onWarning?: (message: string, cause: unknown) => void;
 }
 
 /** A tool call that is about to run. */
 export interface GuardedCall {
   tool: string;
-  /** The arguments, any value; what JSON cannot carry becomes text. */
+  /** The arguments, of any type; values that JSON cannot represent become text. */
   args?: unknown;
-  /** The arguments as text, where they are not valid JSON. */
+  /** The arguments as text, if they are not valid JSON. */
   rawArgs?: string;
+  /** The host's id of the call, by which its result is paired. */
   callId?: string;
-  /** The agent, where it is not the guard's own. */
+  /** The agent, if it is not the guard's own. */
   agent?: string;
-  /** MCP hints. */
+  /** MCP's `readOnlyHint`. */
   readOnly?: boolean;
+  /** MCP's `idempotentHint`. */
   idempotent?: boolean;
-  /** The framework ran or answered it already, so that a block can be no more than a nudge. */
+  /** The framework has already run or answered the call, so a block becomes a nudge. */
   settled?: boolean;
 }
 
-/** What a model call took. */
+/** The usage of a model call. */
 export interface ModelUsage {
-  /** Tokens, whichever are known; `total` where they are not told apart. */
+  /** Input tokens. */
   input?: number | undefined;
+  /** Output tokens. */
   output?: number | undefined;
+  /** All tokens; if absent, the sum of the two above. */
   total?: number | undefined;
-  /** Money, in millionths of the host's currency unit. */
+  /** The cost, in millionths of the host's currency unit. */
   costMicros?: number | undefined;
 }
 
-/** What came of a tool call: `output`, or `error` where it failed. */
+/** The result of a tool call: `output`, or `error` if it failed. */
 export interface GuardedResult {
   tool: string;
   callId?: string;
   output?: unknown;
   error?: unknown;
-  /** What became of the call; absent, told from `error` and from the `isError` of an MCP result. */
+  /** The outcome; if absent, it is derived from `error` and from the `isError` of an MCP result. */
   outcome?: Outcome;
-  /** The answer is the host's or the adapter's own, and no evidence. */
+  /** The result was made up by the host or the adapter and is not evidence. */
   synthetic?: boolean;
-  /** The agent, where it is not the guard's own. */
+  /** The agent, if it is not the guard's own. */
   agent?: string;
 }
 
@@ -113,26 +119,27 @@ export type Ruling =
   | { readonly action: "continue" }
   /** The text is also queued for {@link Guard.guidance}. */
   | { readonly action: "nudge"; readonly text: string; readonly finding: Finding | undefined }
-  /** Refuse this call and answer its id with the text. It is already recorded as not executed. */
+  /** Refuse this call and return the text as its result. It is already recorded as not executed. */
   | { readonly action: "block"; readonly text: string; readonly finding: Finding | undefined }
-  /** Answer the call, if there is one, with the text, and end the run with the reason. */
+  /** Return the text as the result of the call, if there is one, and end the run with `halt` as the reason. */
   | { readonly action: "halt"; readonly text: string; readonly halt: LoopHalt };
 
 const CONTINUE: Ruling = { action: "continue" };
 
-/** What a guard shares with those of its sub-agents. */
+/** What a guard shares with the guards of its scopes. */
 interface Shared {
   detector: LoopDetector;
-  /** Whether the guard made the detector, and so may free it. */
+  /** Whether the guard created the detector and so may free it. */
   own: boolean;
   readonly stands: Map<string, Stand>;
   readonly warned: Set<string>;
 }
 
 /**
- * The configuration with a secret drawn by lot where it has none: signatures then tell nobody what the arguments were, and
- * nobody can make two outputs that seem equal. Equal loops of two guards have other signatures; a `privacy.salt` of your
- * own keeps them comparable. Where nothing can be drawn, as while a worker's script is loaded, there is none.
+ * Adds a random `privacy.salt` to a configuration that has none: signatures then do not reveal the arguments, and
+ * nobody can construct outputs with colliding digests. Equal loops of two guards get different signatures; your own
+ * `privacy.salt` keeps them comparable. Where no randomness is available, as while a worker's script is loaded, there
+ * is no salt.
  */
 function salted(config: Config = {}): Config {
   if (typeof config.privacy?.salt === "string") return config;
@@ -144,14 +151,14 @@ function salted(config: Config = {}): Config {
   }
 }
 
-/** Watches one agent, or one scope of it, for an adapter. */
+/** Watches an agent, or one scope of it, on behalf of an adapter. */
 export class Guard {
   readonly enabled: boolean;
   readonly #options: GuardOptions;
   readonly #scope: Scope;
   readonly #shared: Shared | undefined;
 
-  /** @throws {LoopwardenError} `invalid-config`, for a configuration that is wrong: the one error that is not swallowed. */
+  /** @throws {LoopwardenError} `invalid-config` for an invalid configuration: the one error that is not swallowed. */
   constructor(options: GuardOptions = {}, shared?: Shared) {
     const { run, agent, task } = options;
     this.#options = options;
@@ -165,15 +172,15 @@ export class Guard {
     this.#shared = shared ?? this.#begin(options);
   }
 
-  /** What a guard begins with: a state that is given and can be read, or nothing. */
+  /** The initial state: that of `options.state` if it can be read, or an empty one. */
   #begin({ config, detector, state }: GuardOptions): Shared {
     const remembered = { stands: new Map(), warned: new Set<string>() };
     const fresh = (): Shared => {
       return { detector: detector ?? new LoopDetector(salted(config)), own: !detector, ...remembered };
     };
     if (state === undefined) return fresh();
-    // That a configuration is wrong is said whatever the state is. Where there is none, a hook that goes on from a state at
-    // every call has neither a detector to make for nothing nor a salt to draw, which took it longer than the verdict.
+    // An invalid configuration is reported whatever the state is. Otherwise no detector or salt is created here: a hook
+    // that continues from a state at every call would spend more time on that than on the verdict.
     if (config !== undefined) new LoopDetector(config).free();
     try {
       return { own: true, ...remembered, ...unpacked(state) };
@@ -184,7 +191,7 @@ export class Guard {
     }
   }
 
-  /** The detector, for its status, report and metrics; absent while disabled, and another one after a restore. */
+  /** The detector, for its status, report and metrics. Undefined if disabled; a different object after a restore. */
   get detector(): LoopDetector | undefined {
     return this.#shared?.detector;
   }
@@ -194,19 +201,19 @@ export class Guard {
     return this.#shared && this.#stand(this.#shared).halt;
   }
 
-  /** A guard for a sub-agent or a part of the work: the same detector, its own rounds, notes and end. */
+  /** A guard for a sub-agent or part of the work: it shares the detector and has its own rounds, guidance and halt. */
   scope(scope: Pick<Scope, "run" | "agent" | "task">): Guard {
     return new Guard({ ...this.#options, ...scope }, this.#shared);
   }
 
   /**
-   * The guard of the run, among those of this agent and task, that made the latest of these calls; nothing where none did.
-   * Ids in the order of the conversation.
+   * The guard of the run, among those of this agent and task, that made the latest of these calls. Undefined if no run
+   * or no single run did. Ids in the order of the conversation.
    */
   knowing(callIds: readonly string[]): Guard | undefined {
     const { agent, task } = this.#scope;
-    // Ids may be another run's as well, where a provider counts them: what is meant knows most of them, and no other as
-    // many.
+    // Where a provider numbers the calls, other runs may have the same ids: the run must know at least half of the ids,
+    // and more than any other run.
     const latest = [...new Set(callIds.flatMap((id) => idOf(id) ?? []).toReversed())].slice(0, LATEST);
     let best: { run: string | null; known: number } | undefined;
     let others = 0;
@@ -222,20 +229,20 @@ export class Guard {
     return (best.run ?? undefined) === this.run ? this : this.scope({ ...(best.run !== null && { run: best.run }) });
   }
 
-  /** The run that events belong to, where it was named. */
+  /** The name of the run that events belong to, if any. */
   get run(): string | undefined {
     return this.#scope.run;
   }
 
-  /** A model call begins: the tool calls that come of it are one round. */
+  /** Begins a model call; the tool calls that it makes form one round. */
   turn(): void {
     if (this.#shared) this.#stand(this.#shared).round += 1;
   }
 
   /**
-   * For a host of which nobody knows whether it tells when the calls of one answer are done: that a call begins, that one was
-   * answered, and that those of an answer are done. Where one was answered and that was never told, a call that begins while
-   * none of its round is under way begins a round.
+   * For a host that may or may not report when all calls of one answer are done: notes that a call begins (`call`),
+   * that one was answered (`answer`) or that all of an answer are done (`batch`). Once a call has been answered without
+   * any `batch`, a call that begins while no call of its round is open starts a new round.
    */
   hears(what: "call" | "answer" | "batch"): void {
     this.#safely((shared, stand) => {
@@ -249,17 +256,19 @@ export class Guard {
       } else if (stand.answered === UNTOLD) {
         const round = this.#round(stand);
         const isFree = !stand.open.some(([, of]) => of === round);
-        // One agent of a session is told of it as the others are.
+        // If the host reports batches of one agent of a session, it does so for the others.
         if (isFree && ![...shared.stands.values()].some(({ batched }) => batched)) stand.round += 1;
       }
       return CONTINUE;
     });
   }
 
-  /** Judges a call before it runs. A call that is not to run is recorded as answered; do not report its answer again. */
+  /**
+   * Judges a call before it runs. A refused call is also recorded as answered: do not report its result.
+   */
   beforeCall(call: GuardedCall): Ruling {
     return this.#safely((shared, stand) => {
-      // What is asked after the end is answered and is no evidence: the agent was not told yet.
+      // Calls after the halt are answered but not recorded: the agent has not been told yet.
       if (stand.halt) return { action: "halt", text: ending(stand.halt), halt: stand.halt };
       const { readOnly, idempotent, rawArgs } = call;
       const tool = nameOf(call.tool);
@@ -299,8 +308,8 @@ export class Guard {
   }
 
   /**
-   * Judges what came of a call. A `block` here is a nudge: the call has run, and the next one will be refused. The answer
-   * of a call id that waits for none, such as of a refused call or out of a history, is passed over.
+   * Judges the result of a call. A `block` verdict becomes a nudge here: the call has run, and the next one will be
+   * refused. A result whose call id is not open, such as one of a refused call or from a history, is ignored.
    */
   afterCall(result: GuardedResult): Ruling {
     return this.#safely((shared, stand) => {
@@ -314,7 +323,7 @@ export class Guard {
     });
   }
 
-  /** A whole message. One by a human, a `user` message that is not `synthetic`, ends the window and lifts a halt. */
+  /** Judges a complete message. A human's (`user` and not `synthetic`) ends the window and lifts a halt. */
   message(role: Role, text: string, how: { channel?: Channel; synthetic?: boolean; agent?: string } = {}): Ruling {
     const { channel, synthetic, agent } = how;
     return this.#safely((shared, stand) => {
@@ -331,7 +340,7 @@ export class Guard {
     });
   }
 
-  /** A piece of an answer while it streams; afterwards comes the whole {@link Guard.message}. */
+  /** Judges a chunk of a streaming answer. Report the complete answer with {@link Guard.message} afterwards. */
   delta(text: string, channel: Channel = "text", agent?: string): Ruling {
     if (text === "") return CONTINUE;
     return this.#safely((shared, stand) =>
@@ -340,8 +349,8 @@ export class Guard {
   }
 
   /**
-   * What an answer of the model took, told before what it says and calls: the first event of it carries the figures, and
-   * findings then say what the loop has cost.
+   * Reports the usage of a model's answer. Call it before reporting the answer's texts and calls: the first event of
+   * the answer carries the figures, so that findings can state the cost of a loop.
    */
   usage({ input, output, total, costMicros }: ModelUsage): void {
     const known = (value: number | undefined) =>
@@ -364,19 +373,19 @@ export class Guard {
     });
   }
 
-  /** Tells what {@link Guard.usage} told of an answer that had been heard to its end before, where no other follows. */
+  /** Records usage that is still pending after the last answer: {@link Guard.usage} was called after its events. */
   settle(): void {
     this.#safely((shared, stand) =>
       stand.spent ? this.#rule(shared, stand, { type: "delta", text: "", ...this.#context(stand) }) : CONTINUE,
     );
   }
 
-  /** Says something once that is wrong, but no error: the agent is watched all the same. */
+  /** Warns once of a problem that is not an error: the agent is still watched. */
   warn(message: string): void {
     if (this.#shared) this.#say(this.#shared, message, `[Loopwarden] ${message}`, undefined);
   }
 
-  /** One agent hands the work to another. */
+  /** Records that one agent handed work to another. */
   handoff(from: string, to: string): Ruling {
     return this.#safely((shared, stand) => {
       stand.handed = true;
@@ -384,14 +393,15 @@ export class Guard {
     });
   }
 
-  /** Any other event, such as `failure`, `progress` or `turn`; the scope and the time are filled in where absent. */
+  /** Records any other event, such as `failure`, `progress` or `turn`. The scope and time are filled in if absent. */
   record(event: AgentEvent): Ruling {
     return this.#safely((shared, stand) => this.#rule(shared, stand, { ...this.#context(stand), ...event }));
   }
 
   /**
-   * What to put before the model at its next call, once: attributed, and recorded as the host's own, so that it is never
-   * evidence. For hosts that hand a ruling's text over at once, too: call it then, and give what it returns.
+   * Takes the guidance to give the model in its next call; undefined if there is none. It is attributed to Loopwarden
+   * and recorded as a synthetic message, so it is never evidence. A host that passes on a ruling's text immediately
+   * should call this and pass on its result instead.
    */
   guidance(): string | undefined {
     let text: string | undefined;
@@ -404,12 +414,12 @@ export class Guard {
     return text;
   }
 
-  /** Gives the memory of a detector back that the guard made itself; nothing may be asked of the guard afterwards. */
+  /** Frees the detector if the guard created it. The guard must not be used afterwards. */
   free(): void {
     if (this.#shared?.own) this.#shared.detector.free();
   }
 
-  /** Takes a human's answer at a gate; `continue` lets the run go on. */
+  /** Applies a human's decision at a gate; every decision but `stop` lets the run go on. */
   acknowledge(decision: Decision): void {
     this.#safely((shared, stand) => {
       shared.detector.acknowledge(this.#scope, decision);
@@ -418,7 +428,7 @@ export class Guard {
     });
   }
 
-  /** Everything that has to survive: the detector and what the guard itself remembers. Text that is safe in JSON. */
+  /** The state of the detector and of the guard as a JSON-safe string; empty if disabled or on failure. */
   snapshot(): string {
     let text = "";
     this.#safely((shared) => {
@@ -428,7 +438,7 @@ export class Guard {
     return text;
   }
 
-  /** Goes on from a {@link Guard.snapshot}, also in the guards of its scopes; false, with a warning, where it is no such text. */
+  /** Restores a {@link Guard.snapshot}, for all scopes. Returns false, with a warning, if the text is not one. */
   restore(state: string): boolean {
     let restored = false;
     this.#safely((shared) => {
@@ -436,7 +446,7 @@ export class Guard {
       const before = shared.own ? shared.detector : undefined;
       shared.detector = kept.detector;
       shared.own = true;
-      // A host may restore at every step, and the garbage collector does not see how large a detector is.
+      // A host may restore at every step, and the garbage collector does not see the memory of a detector.
       before?.free();
       shared.stands.clear();
       for (const [key, stand] of kept.stands) shared.stands.set(key, stand);
@@ -446,18 +456,18 @@ export class Guard {
     return restored;
   }
 
-  /** The context of every event. */
+  /** The context fields of every event. */
   #context(stand: Stand, agent: string | undefined = this.#scope.agent): Scope & { round: string; at: number } {
     const round = this.#round(stand, agent);
     return { ...this.#scope, ...(agent !== undefined && { agent }), round, at: (this.#options.now ?? Date.now)() };
   }
 
-  /** The round's name: scopes of one run count for themselves, and must not meet. */
+  /** The round's name. Scopes of one run number their rounds separately, so the names must not collide. */
   #round({ round }: Stand, agent: string | undefined = this.#scope.agent): string {
     return [agent, this.#scope.task, round].filter((part) => part !== undefined).join("/");
   }
 
-  /** A call's id with what makes it unique: an id that comes again after its call was answered is another call's. */
+  /** A call's id and what makes it unique: an id reused after its call was answered belongs to another call. */
   #made(stand: Stand, callId: string, agent: string | undefined): [id: string, round: string, nth?: number] {
     const round = this.#round(stand, agent);
     if (stand.made?.round !== round) stand.made = { round, ids: [], again: 0 };
@@ -473,14 +483,16 @@ export class Guard {
     return [callId, round];
   }
 
-  /** The unique id of the call that an answer belongs to, which then waits no longer. */
+  /** Closes the call that a result belongs to and returns its unique id; undefined if no such call is open. */
   #answers({ open }: Stand, callId: string): { callId: string } | undefined {
     const index = open.findLastIndex(([id]) => id === callId);
     const [call] = index < 0 ? [] : open.splice(index, 1);
     return call && { callId: unique(...call) };
   }
 
-  /** A refusal that is not taken is no end of a loop: what is refused does not run, and so adds no evidence of its own. */
+  /**
+   * Halts a run that ignores refusals. Refused calls do not run and add no evidence, so the detector alone would not.
+   */
   #insist(shared: Shared, stand: Stand, ruling: Ruling): Ruling {
     if (ruling.action !== "block") {
       stand.refused = [0, -1];
@@ -521,7 +533,7 @@ export class Guard {
     if (!stand) {
       stand = { round: 0, notes: [], open: [], handed: false, refused: [0, -1] };
       const { run = "", agent = "", task = "" } = this.#scope;
-      // The core refuses what has a longer name and says so; it is not remembered here either.
+      // The core rejects longer names with an error, so the scope is not remembered either.
       if ([run, agent, task].some((name) => name.length > NAME)) return stand;
       stands.set(key, stand);
       const oldest = stands.size > SCOPES ? stands.keys().next().value : undefined;
@@ -534,7 +546,7 @@ export class Guard {
     delete stand.halt;
     stand.notes.length = 0;
     stand.refused = [0, -1];
-    // Laps of a conversation in which a human speaks up are no laps of the agents among themselves.
+    // Laps in which a human takes part are not laps between the agents.
     if (stand.handed) shared.detector.reset(this.#scope, "task-completed");
     stand.handed = false;
   }
@@ -545,7 +557,7 @@ export class Guard {
       try {
         this.#options.onVerdict?.(verdict, event);
       } catch (cause) {
-        // What the host's own callback gets wrong takes nothing from the verdict.
+        // A failing callback of the host must not affect the verdict.
         this.#warn(shared, cause);
       }
     }
@@ -571,14 +583,14 @@ export class Guard {
       default:
         return this.#halt(shared, stand, text, { level: verdict.level, haltReason: verdict.haltReason, finding });
     }
-    // Nothing is refused here, whatever the level: the guidance must not say so.
+    // Nothing is refused here, so the guidance must not say so even at `block`.
     const note = text.replace(REFUSED, "");
     if (!stand.notes.includes(note)) stand.notes.push(note);
     if (stand.notes.length > NOTES) stand.notes.shift();
     return { action: "nudge", text: note, finding };
   }
 
-  /** Fails open: whatever goes wrong inside is a warning, and the agent goes on. */
+  /** Fails open: any internal error becomes a warning, and the agent goes on. */
   #safely(work: (shared: Shared, stand: Stand) => Ruling): Ruling {
     const shared = this.#shared;
     if (!shared) return CONTINUE;
@@ -591,7 +603,7 @@ export class Guard {
     }
   }
 
-  /** A detector that failed is of no use any more. What the agent did before is forgotten; what it does now is watched. */
+  /** Replaces a detector that failed. Earlier events are forgotten; later ones are watched. */
   #anew(shared: Shared): void {
     if (!shared.own) return;
     try {
@@ -620,33 +632,35 @@ export class Guard {
       if (this.#options.onWarning) this.#options.onWarning(message, cause);
       else console.warn(message.replaceAll(ACTS, "\ufffd"));
     } catch {
-      // A warning that cannot be given must not stop the agent either.
+      // A warning that cannot be delivered must not stop the agent either.
     }
   }
 }
 
-/** Whether a model answered with it. */
+/** Whether the event is part of a model's answer. */
 function ofModel(event: AgentEvent): boolean {
   return (
     event.type === "tool-call" || event.type === "delta" || (event.type === "message" && event.role === "assistant")
   );
 }
 
-/** Some providers count their call ids anew in every answer, or give all calls the same. */
+/** A unique call id: some providers restart their ids in every answer, or give all calls the same one. */
 function unique(callId: string, round: string, nth?: number): string {
   return `${round}/${callId}${nth === undefined ? "" : `#${nth}`}`;
 }
 
-/** An id as it is kept: none where it is empty, the ends of a long one. */
+/** The call id to keep: undefined if empty, shortened to its ends if long. */
 function idOf(id: string | undefined): string | undefined {
   if (id === undefined || id === "") return undefined;
   return id.length <= 3 * ID_END ? id : `${id.slice(0, ID_END)}…${id.length}…${id.slice(-ID_END)}`;
 }
 
-/** The name of a tool. A model may call one without: it goes round in circles all the same. */
+/** The name of a tool, or `unknown` if blank: a model may call a tool without a name and still loop. */
 const nameOf = (tool: string): string => (typeof tool === "string" && tool.trim() === "" ? "unknown" : tool);
 
-/** What the model is told begins with who says it, so that nobody takes it for a human's or a tool's word. */
+/**
+ * Prefixes a text for the model with its author, so that it is not mistaken for a human's message or a tool's output.
+ */
 function attributed(text: string): string {
   return text.startsWith("Loopwarden") ? text : `Loopwarden (loop detector): ${text}`;
 }
@@ -655,7 +669,7 @@ function ending(halt: LoopHalt): string {
   return attributed(`this call was not run, because the run is being ended (${halt.rule}).`);
 }
 
-/** Outcome and output of a result. */
+/** The outcome and output of a result. */
 function outcome(result: GuardedResult): { outcome: Outcome; output: unknown } {
   const { error, output } = result;
   if (error !== undefined) {
@@ -667,7 +681,7 @@ function outcome(result: GuardedResult): { outcome: Outcome; output: unknown } {
   return { outcome: result.outcome ?? (failed ? "error" : "ok"), output: plain(output) ?? "" };
 }
 
-/** A value as JSON can carry it: itself, mostly; text where it has cycles or is nested too deep. */
+/** A value in a form that JSON can represent; text if it has cycles or is nested too deeply. */
 function plain(value: unknown): unknown {
   if (typeof value === "string" || value === undefined) return value;
   try {
@@ -679,7 +693,9 @@ function plain(value: unknown): unknown {
   }
 }
 
-/** Whether JSON text is nested at most {@link DEPTH} levels deep; brackets in strings may make it say no too early. */
+/**
+ * Whether JSON text is nested at most {@link DEPTH} levels deep. Brackets in strings count, so false negatives occur.
+ */
 function shallow(text: string): boolean {
   let depth = 0;
   for (const char of text) {

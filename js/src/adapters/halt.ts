@@ -1,11 +1,11 @@
 import type { Finding, HaltReason, Scope } from "loopwarden";
 
-/** A halt as data. */
+/** A halt as a plain object. */
 export interface LoopHaltRecord {
   status: "loop";
-  /** `gate` asks a human, who answers with {@link Guard.acknowledge}; `halt` is final until a human writes. */
+  /** `gate` waits for a human's decision ({@link Guard.acknowledge}); `halt` is final until a human writes. */
   level: "gate" | "halt";
-  /** The rule that ended the run; `user-stop` where a human did. */
+  /** The id of the rule that ended the run; `user-stop` if a human did. */
   rule: string;
   /** Absent at a gate. */
   haltReason?: HaltReason | undefined;
@@ -13,24 +13,24 @@ export interface LoopHaltRecord {
   /** The escalation report, in Markdown. */
   report: string;
   scope: Scope;
-  /** The finding that led; absent where a human ended the run. */
+  /** The leading finding; absent if a human ended the run. */
   finding?: Finding | undefined;
 }
 
-/** Why a run ended: thrown, or handed over as a reason, and never "completed". */
+/** Why Loopwarden ended a run: thrown, or passed as the reason. */
 export class LoopHalt extends Error {
   override readonly name = "LoopHalt";
   /** Never `completed`. */
   readonly status = "loop";
   readonly level: "gate" | "halt";
-  /** The rule that ended the run; `user-stop` where a human did. */
+  /** The id of the rule that ended the run; `user-stop` if a human did. */
   readonly rule: string;
   /** Absent at a gate. */
   readonly haltReason: HaltReason | undefined;
   /** The escalation report, in Markdown. */
   readonly report: string;
   readonly scope: Scope;
-  /** The finding that led; absent where a human ended the run. */
+  /** The leading finding; absent if a human ended the run. */
   readonly finding: Finding | undefined;
 
   constructor(record: Omit<LoopHaltRecord, "status">) {

@@ -1,10 +1,10 @@
-// The options of every adapter are checked when it is made: a misspelt one would be ignored silently, and an agent that was
-// meant to be watched only would be stopped.
+// The options of every adapter are checked on creation: a misspelt one would be silently ignored, and an agent that was
+// only to be observed would be stopped.
 import { LoopwardenError } from "loopwarden";
 import { SETTINGS } from "../generated/names.ts";
 import { distance } from "../replay/nearest.ts";
 
-/** What every adapter takes. */
+/** The options of every adapter. */
 const OPTIONS = [
   "agent",
   "config",
@@ -20,14 +20,15 @@ const OPTIONS = [
   "state",
   "task",
 ];
-/** What belongs into `config`, and is often written beside it. */
+/** Settings that belong in `config` and are often written beside it. */
 const CONFIG = SETTINGS.filter((name) => !OPTIONS.includes(name));
 
 /**
- * The same options, if there is none that nobody knows.
+ * Returns the options unchanged after checking names and values.
  *
  * @param foreign options of other adapters that this one does not take, with the reason.
- * @throws {LoopwardenError} `invalid-config` naming the option and the one that was probably meant.
+ * @throws {LoopwardenError} `invalid-config`, naming the option and, for an unknown one, the one that was probably
+ * meant.
  */
 export function checked<OPTIONS extends object>(
   options: OPTIONS,
@@ -58,9 +59,11 @@ export function checked<OPTIONS extends object>(
 }
 
 /**
- * Looks at the framework that is installed, which may be of any version.
+ * Checks that the installed version of the framework exports what the adapter uses.
  *
- * @throws {LoopwardenError} `invalid-config` where it lacks what the adapter uses, saying which versions have it.
+ * @param entry the name of the adapter's entry point.
+ * @param needs the supported versions, for the error message.
+ * @throws {LoopwardenError} `invalid-config` with the supported versions if one of `names` is missing.
  */
 export function supported(entry: string, needs: string, framework: object, names: readonly (string | symbol)[]): void {
   const missing = names.filter((name) => !(name in framework));

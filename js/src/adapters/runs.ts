@@ -1,16 +1,16 @@
-// The life of a guard is the run's: one guard may serve many requests at once, such as that of an agent at the top of a
-// web server's module, and none of them may feel what another one does. Every adapter finds the request from what its
-// framework gives each hook; here the request is given the run that its events belong to.
+// Assigns requests to runs. One guard may serve many requests at once, such as the guard of an agent at the top level
+// of a web server's module, and requests must not affect each other. Every adapter identifies the request from what its
+// framework passes to each hook; here the request is assigned the run that its events belong to.
 import type { Guard } from "./guard.ts";
 
-/** A request of a guard: one call of the framework's, from its first model call to its end. */
+/** A request of a guard: one invocation of the framework, from its first model call to its end. */
 export interface Request {
   readonly guard: Guard;
-  /** Nothing more will come of it, as far as anybody can know. */
+  /** Whether it has ended, as far as can be known. */
   over: boolean;
 }
 
-/** Requests that are looked at to find one that is over, at most. */
+/** The number of requests remembered per guard. */
 const REQUESTS = 256;
 
 /** The requests of one guard, oldest first. */
@@ -25,15 +25,18 @@ export class Requests<REQUEST extends Request> {
     this.#make = make;
   }
 
-  /** The one that began last. */
+  /** The request that began last. */
   get latest(): REQUEST | undefined {
     return this.#requests.at(-1);
   }
 
   /**
-   * A request begins. What it goes on from is the run that made the calls in its messages, wherever that was. Else it
-   * goes on with the guard's own run, where that is named, or where the host writes the prompts. And where a human wrote
-   * one, which ends the window anyway, it gets a run that no other request is using.
+   * Begins a request. Without a new prompt by a human it continues the run that made the calls in its messages, if
+   * known. Otherwise it uses the guard's own run, unless a human wrote the prompt (which ends the window anyway) and
+   * another request is using that run, which has no name: it then gets a run that no request is using.
+   *
+   * @param callIds the ids of the calls in its messages, oldest first.
+   * @param human whether a human wrote its latest message.
    */
   begin(callIds: readonly string[], human: boolean): REQUEST {
     const guard = (!human && this.#guard.knowing(callIds)) || this.#run(human);
@@ -45,7 +48,7 @@ export class Requests<REQUEST extends Request> {
     return request;
   }
 
-  /** A request goes on. Where a younger one began in the same run meanwhile, the two share their evidence: said once. */
+  /** Continues a request. Warns once if a younger request has begun in the same run, so that the two share evidence. */
   goesOn(request: REQUEST): REQUEST {
     const last = this.#requests.findLast(({ guard }) => guard === request.guard);
     if (last !== undefined && last !== request && !request.over) {
@@ -56,16 +59,16 @@ export class Requests<REQUEST extends Request> {
     return request;
   }
 
-  /** Notes that a request made a call, so that what names the call names the request. */
+  /** Records that a request made a call, so that the call's id identifies the request. */
   called(request: REQUEST, callId: string): void {
     const known = this.#calls.get(callId);
     this.#calls.delete(callId);
-    // An id that two requests use at once names neither.
+    // An id that two active requests use identifies neither.
     this.#calls.set(callId, known === request || !known || known.over ? request : undefined);
     if (this.#calls.size > REQUESTS * 8) this.#calls.delete(this.#calls.keys().next().value as string);
   }
 
-  /** The request that made the latest of these calls, where that is certain. Ids in the order of the conversation. */
+  /** The request that made the latest of these calls whose request is certain. Ids in the order of the conversation. */
   caller(callIds: readonly string[]): REQUEST | undefined {
     for (const callId of callIds.toReversed()) {
       const request = this.#calls.get(callId);
@@ -75,8 +78,8 @@ export class Requests<REQUEST extends Request> {
   }
 
   /**
-   * Whose a hook is that names no request: the only one there is, else the latest, which is said once, since what one of
-   * them does may then be counted against another.
+   * The request of a hook that does not identify one: the only active request, or else the latest. Warns once if active
+   * requests of several runs exist, because events may then be counted in the wrong run.
    */
   only(): REQUEST | undefined {
     const going = this.#requests.filter(({ over }) => !over);
@@ -99,13 +102,13 @@ export class Requests<REQUEST extends Request> {
   }
 }
 
-/** As much of Node's `AsyncLocalStorage` as is used. */
+/** The part of Node's `AsyncLocalStorage` that is used. */
 export interface AsyncLocal<T> {
   getStore(): T | undefined;
   enterWith(store: T | undefined): void;
 }
 
-/** What follows the flow of a request, where the runtime has such a thing: Node, Deno, Bun, and workers with Node's parts. */
+/** An `AsyncLocalStorage` if the runtime has one: Node, Deno, Bun, and workers with Node compatibility. */
 export function asyncLocal<T>(): AsyncLocal<T> | undefined {
   const { process } = globalThis as { process?: { getBuiltinModule?: (name: string) => unknown } };
   const hooks = process?.getBuiltinModule?.("node:async_hooks") as
@@ -114,7 +117,7 @@ export function asyncLocal<T>(): AsyncLocal<T> | undefined {
   if (!hooks?.AsyncLocalStorage) return undefined;
   try {
     const storage = new hooks.AsyncLocalStorage();
-    // Workers have it without a way to enter it for what follows.
+    // In workers `enterWith` throws.
     storage.enterWith(undefined);
     return storage;
   } catch {

@@ -1,51 +1,53 @@
-// What a guard remembers of its scopes, and a guard as text.
+// The state that a guard keeps per scope, and its serialisation.
 import { LoopDetector } from "loopwarden";
 import { LoopHalt } from "./halt.ts";
 
-/** Calls of a scope that wait for their result, at most; as many as the core pairs. */
+/** Maximum number of calls of a scope that wait for their result; the core pairs as many. */
 export const OPEN = 64;
-/** Scopes (sub-agents, tasks) remembered, at most; the oldest goes first. */
+/** Maximum number of scopes (sub-agents, tasks) remembered; the oldest is dropped first. */
 export const SCOPES = 256;
-/** Units of a name that the core may accept: 512 characters. */
+/** Longest name remembered, in UTF-16 code units: the core accepts at most 512 characters, of up to two units each. */
 export const NAME = 1_024;
-/** What a terminal obeys, and what hides. */
+/** Control characters and other invisible ones, except line feeds. */
 export const ACTS: RegExp = /[^\P{C}\n]/gu;
-/** Units of a text that a snapshot's note may have; the core's own are shorter. */
+/** Longest note accepted from a snapshot, in UTF-16 code units; the core's own are shorter. */
 const NOTE = 8_192;
 
-/** What is remembered of a scope beside the detector's own memory. */
+/** What a guard remembers of a scope in addition to the detector's state. */
 export interface Stand {
+  /** The number of the current round. */
   round: number;
+  /** Guidance waiting for the next model call. */
   notes: string[];
-  /** Calls that wait for their result: the host's id and the round, which together with a number are unique. */
+  /** Calls waiting for their result: the host's id and the round, made unique by a number if the id was reused. */
   open: [id: string, round: string, nth?: number][];
-  /** The ids of the round so far, and how often one of them was given to a call after the call before was answered. */
+  /** The call ids of the current round, and how often an id was reused after its call had been answered. */
   made?: { round: string; ids: string[]; again: number };
-  /** The host's ids of the latest calls: a conversation that goes on somewhere else shows them again. */
+  /** The host's ids of the latest calls, by which a conversation that continues elsewhere is recognised. */
   recent?: string[];
-  /** Whether work was handed on since a human last wrote. */
+  /** Whether work was handed off since a human last wrote. */
   handed: boolean;
-  /** Rounds in a row that were refused, and the last of them. */
+  /** The number of consecutive refused rounds, and the last of them (-1 for none). */
   refused: [rounds: number, last: number];
-  /** What an answer took whose first event is still to come. */
+  /** The usage of an answer whose first event is still to come. */
   spent?: { tokens?: number; costMicros?: number };
-  /** Calls that were answered; counted until the host tells that those of one answer of the model are done. */
+  /** Calls answered without a report that the calls of one answer are done; counted up to a limit. */
   answered?: number;
-  /** Whether it ever did. */
+  /** Whether the host has ever made that report. */
   batched?: boolean;
   halt?: LoopHalt;
 }
 
-/** A guard as text that is safe in JSON. */
+/** Serialises a guard as a JSON-safe string. */
 export function packed(detector: LoopDetector, stands: ReadonlyMap<string, Stand>): string {
   const rest = new TextEncoder().encode(JSON.stringify([...stands]));
   return `1.${toBase64(detector.snapshot())}.${toBase64(rest)}`;
 }
 
 /**
- * What {@link packed} made a text of.
+ * Reads a string made by {@link packed}.
  *
- * @throws {Error} where it is no such text. {@link LoopwardenError} where the detector in it cannot be restored.
+ * @throws {Error} if the text is not one; {@link LoopwardenError} if its detector cannot be restored.
  */
 export function unpacked(text: string): { detector: LoopDetector; stands: Map<string, Stand> } {
   const [version, detector, rest] = text.split(".");
@@ -60,7 +62,7 @@ export function unpacked(text: string): { detector: LoopDetector; stands: Map<st
   return { detector: LoopDetector.restore(fromBase64(detector)), stands: new Map(stands) };
 }
 
-/** Whether this is a scope as a guard remembers it. What it says to the model is the guard's own word, and no longer. */
+/** Validates a scope of a snapshot. Notes go to the model, so they must look like the guard's own and be no longer. */
 function isEntry([key, stand]: [string, Stand]): boolean {
   const scope: unknown = JSON.parse(key);
   if (!Array.isArray(scope) || scope.length !== 3 || key.length > 8 * NAME) return false;
@@ -72,7 +74,7 @@ function isEntry([key, stand]: [string, Stand]): boolean {
   );
 }
 
-/** `Uint8Array.prototype.toBase64` is not everywhere yet. */
+/** `Uint8Array.prototype.toBase64` is not available everywhere yet. */
 function toBase64(bytes: Uint8Array): string {
   let binary = "";
   for (let at = 0; at < bytes.length; at += 0x8000) binary += String.fromCharCode(...bytes.subarray(at, at + 0x8000));

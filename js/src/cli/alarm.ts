@@ -1,11 +1,11 @@
-// What happens beside the words when a finding reaches the level asked for: a bell, a notification, a command. Nothing of
-// a log is ever part of a command line that a shell reads.
+// The alarms raised when a finding reaches the requested level: a bell, a notification, a command. Nothing from a log
+// ever becomes part of a command line that a shell interprets.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Finding } from "../generated/types.ts";
 import { bare, bell, tell } from "./print.ts";
 
-/** What is raised, and how. */
+/** Which alarms are raised. */
 export interface Means {
   bell: boolean;
   notify: boolean;
@@ -13,28 +13,28 @@ export interface Means {
   exec?: string | undefined;
 }
 
-/** What is told of a finding. */
+/** The finding an alarm is about, and where it was found. */
 export interface Occasion {
   finding: Finding;
   file: string;
   agent: string;
   line: number;
-  /** What the command gets on its standard input: one line of JSON. */
+  /** One line of JSON for the command's standard input. */
   json: string;
 }
 
-/** Milliseconds that the commands under way get at the end. */
+/** Time that pending commands get at the end, in milliseconds. */
 const LAST = 5_000;
-/** Commands that wait for their turn, at most: a run that finds something at every step must not fill the memory. */
+/** Maximum number of queued commands: a run with a finding at every step must not fill the memory. */
 const WAITING = 100;
 
-/** Raises alarms, one command after the other. */
+/** Raises alarms. Commands run one after the other. */
 export class Alarm {
   readonly #means: Means;
   readonly #waiting: Occasion[] = [];
   #running: Promise<void> | undefined;
   #child: ChildProcess | undefined;
-  /** What failed is said once. */
+  /** Failures already reported, each only once. */
   readonly #failed = new Set<string>();
 
   constructor(means: Means) {
@@ -53,7 +53,7 @@ export class Alarm {
     this.#running ??= this.#work(this.#means.exec);
   }
 
-  /** Waits for the commands under way, though not for ever. */
+  /** Waits for pending commands, at most {@link LAST} milliseconds; then drops the queue. */
   async end(): Promise<void> {
     if (this.#running === undefined) return;
     let timer: NodeJS.Timeout | undefined;
@@ -83,7 +83,7 @@ export class Alarm {
       LOOPWARDEN_AGENT: agent,
     };
     return new Promise((resolve) => {
-      // What the command prints is its own, and kept off the standard output, which may be read by a program.
+      // The command's output goes to standard error, because a program may be reading our standard output.
       const child = spawn(command, { shell: true, env, stdio: ["pipe", 2, 2], windowsHide: true });
       this.#child = child;
       child.on("error", (error) => {
@@ -94,7 +94,7 @@ export class Alarm {
         if (code !== 0) this.#fail("--exec", signal === null ? `ended with ${code}` : `was ended by ${signal}`);
         resolve();
       });
-      // A command need not read what it is told.
+      // A command need not read its standard input.
       child.stdin?.on("error", () => {});
       child.stdin?.end(`${json}\n`);
     });
@@ -119,7 +119,9 @@ export class Alarm {
   }
 }
 
-/** The program that shows a notification on this system. Texts are arguments or variables, never parts of a script. */
+/**
+ * The command that shows a notification on this system. Texts are passed as arguments or variables, never in a script.
+ */
 export function notifier(
   text: string,
   agent: string,
@@ -147,7 +149,7 @@ export function notifier(
       { LOOPWARDEN_TITLE: title, LOOPWARDEN_TEXT: body },
     ];
   }
-  // Notification servers read a body as markup.
+  // Notification servers parse the body as markup.
   const quoted = body.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
   return ["notify-send", ["--app-name=Loopwarden", "--", title, quoted], {}];
 }

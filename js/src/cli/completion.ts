@@ -21,7 +21,7 @@ const OWN = {} as const satisfies Options;
 export const options: Options = OWN;
 export const words: readonly string[] = SHELLS;
 
-/** Values of options that have a few; the others take files. */
+/** Values of options that have a fixed set; other options take files. */
 const VALUES: Readonly<Record<string, readonly string[]>> = {
   level: LEVELS.slice(1),
   format: FORMATS,
@@ -30,13 +30,13 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   prompts: ["human", "host"],
 };
 
-/** Prints the script of a shell, from the commands as they are. */
+/** Prints the completion script of a shell, generated from the commands. */
 export function complete(args: string[], commands: Readonly<Record<string, Command>>): number {
   const { positionals } = parse(args, OWN);
   const [name, ...more] = positionals;
   if (name === undefined || more.length > 0) throw new UsageError(`completion: expected one of ${SHELLS.join(", ")}`);
   const shell = SHELLS.find((known) => known === name);
-  // Three words are said as quickly as the one that may be meant.
+  // Three words need no suggestion of the nearest one.
   if (shell === undefined) throw new UsageError(`completion ${name}: expected one of ${SHELLS.join(", ")}`);
   printRaw(shell === "fish" ? fish(commands) : shell === "zsh" ? zsh(commands) : bash(commands));
   return 0;

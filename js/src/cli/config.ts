@@ -28,7 +28,7 @@ Exit codes: 0 sound, 1 not sound or not readable, 2 wrong usage.
 const OWN = { json: { type: "boolean", default: false }, tool: { type: "string" } } as const satisfies Options;
 export const options: Options = OWN;
 
-/** What completion offers. */
+/** Words for completion. */
 export const words: readonly string[] = ["check", "show"];
 
 export async function run(args: string[]): Promise<number> {
@@ -60,7 +60,7 @@ export async function run(args: string[]): Promise<number> {
   return 0;
 }
 
-/** What is said where no configuration is named and none is found. */
+/** The message if no configuration is named and none is found. */
 const ABSENT = `no ${NAME} in this folder: the defaults are in force`;
 
 async function show(named: string | undefined, values: { json: boolean; tool?: string }): Promise<number> {
@@ -79,7 +79,7 @@ async function show(named: string | undefined, values: { json: boolean; tool?: s
   const head = ["nudge", "block", "gate", "halt"].map((name) => name.padStart(6));
   print(`\n${row("rules in force", head)}`);
   for (const { id, nudge, block, gate, halt } of force.rules) {
-    // Its thresholds stand with each counter, above.
+    // Counters have thresholds of their own, printed below.
     if (id !== "counter") print(row(id, [nudge, block, gate, halt].map(rung)));
   }
   for (const [name, counter] of Object.entries(force.config.conventions?.counters ?? {})) {

@@ -42,7 +42,7 @@ export async function run(args: string[]): Promise<number> {
   return found.some(({ state }) => state === "wrong") ? 1 : 0;
 }
 
-/** Has the detector find a loop. */
+/** Checks that the detector finds a loop. */
 function detector(): Finding {
   const what = "detector";
   using probe = new LoopDetector();
@@ -69,7 +69,7 @@ async function configuration(): Promise<Finding> {
   }
 }
 
-/** The settings of Claude Code that may hold hooks. */
+/** Checks the settings files of Claude Code that may contain hooks. */
 async function hooks(): Promise<Finding[]> {
   const user = join(process.env["CLAUDE_CONFIG_DIR"] ?? join(homedir(), ".claude"), "settings.json");
   const files = [".claude/settings.json", ".claude/settings.local.json", user];
@@ -99,7 +99,7 @@ async function hooks(): Promise<Finding[]> {
     : [{ what: "hooks", state: "none", detail: "none: `npx loopwarden hook install` guards Claude Code" }];
 }
 
-/** The commands of ours in settings, wherever they stand. */
+/** Our hook commands in settings, at any depth. */
 function* commandsOf(value: unknown): Generator<string> {
   if (typeof value === "string") {
     if (/loopwarden/.test(value) && /\bhook\b/.test(value)) yield value;
@@ -107,10 +107,10 @@ function* commandsOf(value: unknown): Generator<string> {
     for (const inner of Object.values(value)) yield* commandsOf(inner);
 }
 
-/** Whether what a hook calls is there. */
+/** Checks that the files a hook command refers to exist and that its configuration is valid. */
 async function called(file: string, command: string): Promise<Finding> {
   const what = "hooks";
-  // A word may be quoted in part: "$CLAUDE_PROJECT_DIR"/node_modules is one.
+  // A word may be partly quoted, such as "$CLAUDE_PROJECT_DIR"/node_modules.
   const words = (command.match(/(?:"[^"]*"|'[^']*'|[^\s"'])+/g) ?? [])
     .map((word) => word.replaceAll(/["']/g, ""))
     .map((word) => word.replaceAll(/\$\{?CLAUDE_PROJECT_DIR\}?/g, process.cwd()));
@@ -137,7 +137,7 @@ async function called(file: string, command: string): Promise<Finding> {
   return { what, state: "good", detail: `${file}: ${command}; it uses ${await used(named, words)}` };
 }
 
-/** The configuration of new sessions in this folder. */
+/** Describes the configuration that new sessions in this folder use. */
 async function used(named: string | undefined, words: readonly string[]): Promise<string> {
   if (named !== undefined) return named;
   if (words.includes("--no-config")) return `the recommended configuration and no ${NAME}, by --no-config`;

@@ -40,7 +40,7 @@ than half of a file can and in that nothing reached the level, 2 wrong usage, 3 
 wrong.
 `;
 
-/** What came of one file, or of all. */
+/** The score of one file, or of all. */
 export interface Score {
   file: string;
   scenarios: number;
@@ -52,12 +52,12 @@ export interface Score {
   false: string[];
   success: { runs: number; alarms: number };
   failure: { runs: number; alarms: number };
-  /** Runs without any label; absent where there is none. */
+  /** Runs without any label; absent if there are none. */
   unlabelled?: { runs: number; alarms: number };
   events: number;
-  /** Events, lines and scenarios that could not be read; each is reported on stderr. */
+  /** The number of events, lines and scenarios that could not be read; each is reported on stderr. */
   unread: number;
-  /** Events and lines that there were, those among them. */
+  /** The total number of events and lines, including unreadable ones. */
   of: number;
   seconds: number;
 }
@@ -109,10 +109,10 @@ export async function run(args: string[]): Promise<number> {
     isSound &&= trouble === undefined;
     progress(undefined);
     if (trouble instanceof InputError) tell(`loopwarden: ${trouble.message}`);
-    // What was read before the trouble counts.
+    // Scenarios read before the error still count.
     if (trouble instanceof InputError && score.scenarios === 0) continue;
     if (process.stderr.isTTY !== true) tell(`${where}${file}: ${plural(score.scenarios)}`);
-    // A folder of a project may hold JSON that is no run.
+    // A project folder may contain JSON files that are not runs.
     if (!named && score.scenarios === 0 && /\.json$/.test(file)) continue;
     if (score.scenarios === 0 && trouble === undefined) {
       if (files.length === 1) throw new InputError(absence(file, complaints));
@@ -189,12 +189,12 @@ interface Judgement {
   /** Index of the first event whose verdict reached the level. */
   first: number | undefined;
   events: number;
-  /** How many of them could not be read. */
+  /** How many of them were rejected. */
   unread: number;
   findings: Case["findings"];
 }
 
-/** What is wrong with the configuration that a run brings along. */
+/** The errors of a run's own configuration. */
 function wrongConfig({ config }: Run): string[] {
   if (config === undefined) return [];
   try {
@@ -206,12 +206,12 @@ function wrongConfig({ config }: Run): string[] {
   }
 }
 
-/** Runs the events of a run as they come. */
+/** Judges the events of a run as they are read. */
 async function judged(run: Run, least: Level, config: string, complaints: Complaints): Promise<Judgement> {
   const found: Judgement = { first: undefined, events: 0, unread: 0, findings: [] };
   const detector = new LoopDetector(run.config ?? config);
   const seen = new Set<string>();
-  // A scenario that is in shadow mode by itself is about what is said there.
+  // A scenario whose own configuration uses shadow mode is scored by its actual levels.
   const isWatched = ownConfig(run)?.mode === "shadow";
   for await (const part of run.events) {
     for (const recorded of part) {
@@ -237,7 +237,7 @@ async function judged(run: Run, least: Level, config: string, complaints: Compla
   return found;
 }
 
-/** Adds what the specification's scoring says of one run, and tells what was wrong. */
+/** Adds one run to the score according to the labels, and reports what was wrong. */
 function grade(
   score: Score,
   { id, line, labels: { expect, expectAt, firstAt, success } }: Head,
@@ -308,13 +308,13 @@ function add(total: Score, score: Score): void {
 
 const round = (seconds: number): number => Math.round(seconds * 1000) / 1000;
 
-/** What counts as an alarm in a run: the higher of the level asked for and its own, of which either may be absent. */
+/** The alarm level of a run: the higher of the requested level and the run's own, of which either may be absent. */
 function leastOf({ labels: { minLevel } }: Head, asked: Level | undefined): Level {
   const own = minLevel ?? asked ?? "nudge";
   return asked !== undefined && reaches(asked, own) ? asked : own;
 }
 
-/** What runs are counted under, each only where there are any. */
+/** The figures to print, each only if it applies to any run. */
 const COUNTED: [string, (score: Score) => [part: number, whole: number]][] = [
   ["caught", (score) => [score.caught, score.loops]],
   ["false alarms", (score) => [score.falseAlarms, score.noLoops]],

@@ -39,32 +39,32 @@ Exit codes: 0 explained, 1 a file cannot be read, the event is not in it, or mos
 the event is at nudge or above, 2 wrong usage.
 `;
 
-/** How wide quoted arguments and outputs may be. */
+/** Maximum width of quoted arguments and outputs, in characters. */
 const WIDTH = 96;
-/** How many differences are told, each. */
+/** Maximum number of differences shown, of each field and of the outcomes. */
 const DIFFERENCES = 8;
-/** The share of the way to a threshold below which a rule has not come near it. */
+/** The share of a threshold below which a rule does not count as close to it. */
 const FAR = 0.1;
-/** How many of the other rules are told. */
+/** Maximum number of other rules shown. */
 const OTHERS = 5;
-/** Milliseconds from which it is told how much later a sighting was. */
+/** Minimum interval between occurrences that is shown, in milliseconds. */
 const LATER = 1000;
-/** How many sightings are told: the first one and the latest. */
+/** Maximum number of occurrences shown: the first and the latest. */
 const SIGHTINGS = 8;
 
-/** One occurrence that a finding rests on. */
+/** One occurrence in the evidence of a finding. */
 interface Sighting {
   seq: number;
   line: number;
   step?: number;
   call?: string;
   outcome?: string;
-  /** Milliseconds since the one before it, of a run with times. */
+  /** Milliseconds since the previous one, if the events have times. */
   since?: number;
-  /** What it added; absent where the evidence cannot be seen growing. */
+  /** How much it added to the evidence; absent if unknown. */
   points?: number;
   total?: number;
-  /** Why it added nothing, took something away, or brought others along. */
+  /** Why it added nothing, reduced the evidence, or made earlier ones count. */
   why?: string;
 }
 
@@ -72,10 +72,11 @@ interface Sighting {
 interface Difference {
   first: string;
   second: string;
-  /** Of arguments: the words that both have before it, and behind the last one; of many those next to it, with `…`. */
+  /** In arguments: the shared words before it; of many only those nearby, with `…`. */
   before?: string;
+  /** In arguments: the shared words after the last difference. */
   after?: string;
-  /** Why it does not count, where it does not. */
+  /** Why it is ignored; absent if it counts. */
   masked?: "always" | "digits of a long output" | "in the class of an error" | "repeats the arguments";
 }
 
@@ -84,13 +85,13 @@ interface Compared {
   second: number;
   arguments: { field: string; differences: Difference[] }[];
   outcomes: Difference[];
-  /** Whether the outcomes are equal to the byte; they may differ in white space alone. */
+  /** Whether the outcomes are byte-for-byte equal; without differences they may still differ in white space. */
   equal: boolean;
-  /** Differences beyond those that are told. */
+  /** The number of further differences that are not listed. */
   more: number;
 }
 
-/** A rung of a rule's ladder. */
+/** A level of a rule, its threshold and how much evidence is missing. */
 interface Step {
   level: Rung;
   threshold: number;
@@ -100,32 +101,32 @@ interface Step {
 interface Explained {
   finding: Finding;
   unit: string;
-  /** How much the thresholds are multiplied. */
+  /** The factor by which the thresholds are multiplied. */
   times: number;
   rungs: Step[];
-  /** What there is is only told: block and halt do not apply to this kind of finding. */
+  /** Set if block and halt do not apply to this kind of finding. */
   onlyTold?: true;
   sightings: Sighting[];
-  /** What one more is worth, where that is not always one. */
+  /** What one more occurrence is worth, if not always one. */
   worth?: string;
-  /** Of requests in words: what each is about, and what moved. */
+  /** For requests in words: what each is about, and what changed. */
   goals?: AboutWhat[];
   compared?: Compared;
 }
 
-/** What a request is about; `since` is the number of the event that it is compared with. */
+/** The subject of a request; `moved.since` is the sequence number of the event it is compared with. */
 interface AboutWhat {
   seq: number;
   about: string[];
   moved?: Goal["moved"];
 }
 
-/** Something that would have been different. */
+/** A hypothetical change to replay the run with. */
 interface Alternative {
   what: string;
   config?: Config;
   events?: Recorded[];
-  /** Something that is done before the event at this index. */
+  /** An action to take before the event at this index. */
   before?: { index: number; act: (detector: LoopDetector) => void };
 }
 
@@ -133,7 +134,7 @@ interface Change {
   what: string;
   level: Level;
   rule?: string;
-  /** The first verdict at nudge or above, where it would have come before the first one that came. */
+  /** The first verdict at nudge or above, if earlier than the actual first one. */
   earlier?: { seq: number; level: Level };
 }
 
@@ -164,7 +165,7 @@ export async function run(args: string[]): Promise<number> {
     for (const recorded of trace.events) complaints.read(recorded);
     const own = trace.config === undefined ? undefined : (JSON.parse(trace.config) as Config);
     const config = values.config === undefined ? (own ?? found?.config) : found?.config;
-    // Of a file of scenarios what stands before this one is another's.
+    // In a file of scenarios, earlier complaints belong to other scenarios.
     const before = trace.whole ? 0 : complaints.count;
     judged = trace.events.filter((recorded) => !recorded.unread).length;
     explanation = new Explanation(trace, config ?? {}, at, (recorded, error) => {
@@ -206,21 +207,22 @@ function chosen(file: string, found: Trace[], id: string | undefined, complaints
 class Explanation {
   readonly #trace: Trace;
   readonly #config: Config;
-  /** The verdict of each event up to the one asked about; none of an event that was refused. */
+  /** The verdict of each event up to the explained one; undefined for rejected events. */
   readonly #verdicts: (Verdict | undefined)[] = [];
-  /** The number of each recorded event, and back. */
+  /** The index of each recorded event by sequence number. */
   readonly #places = new Map<number, number>();
   readonly #index: number;
   readonly #verdict: Verdict;
   readonly #standing: RuleStanding[];
   readonly #findings: Explained[];
   readonly #changes: Change[];
-  /** The call of each result, and the result of each call. */
+  /** The index of each result's call and of each call's result. */
   readonly #partner: (number | undefined)[];
+  /** The number of changes tried. */
   #tried = 0;
   /** Whether a verdict up to the event is at nudge or above. */
   readonly isFound: boolean;
-  /** Nothing was found, and the event that came closest is explained. */
+  /** Whether nothing was found and the event that came closest is explained instead. */
   readonly isNearest: boolean = false;
 
   constructor(
@@ -269,14 +271,14 @@ class Explanation {
   }
 
   /**
-   * The first event at which some rule was as close to its next threshold as any was in the run; the last one where none came
-   * near any: by then most was seen.
+   * The first event at which a rule was closest to its next threshold, relative to it. If no rule came close, the last
+   * event, which has the most history.
    */
   #nearest(): { index: number; standing: RuleStanding[] } | undefined {
     let found: { index: number; standing: RuleStanding[]; share: number } | undefined;
     for (const { verdict, index, detector } of replay(this.#trace.events, this.#config)) {
       const recorded = this.#trace.events[index] as Recorded;
-      // A call says more once it is answered.
+      // For an answered call, the result is more informative.
       const answer = this.#partner[index] ?? -1;
       const isAnswered = this.#verdicts[answer] !== undefined && !this.#trace.events[answer]?.unread;
       const isAsked = recorded.event.type === "tool-call" && isAnswered;
@@ -314,7 +316,7 @@ class Explanation {
       : `the event of ${at.by} ${at.number} was refused, so it has no verdict`;
   }
 
-  /** The thresholds of a rule for the tool that an event is about. */
+  /** The thresholds of a rule for the tool of an event. */
   #rule(id: string, index: number): RuleInForce | undefined {
     return inForce(JSON.stringify(this.#config), this.#trace.events[index]?.tool).rules.find((rule) => rule.id === id);
   }
@@ -326,7 +328,7 @@ class Explanation {
     const sightings = this.#sightings(finding, rungs.length > 0, rule);
     const worth =
       rule?.unit === "points" || timesOf(finding.message) !== finding.count ? WORTH[finding.rule] : undefined;
-    // Of a cycle the same step of two laps.
+    // For a cycle, compare the same step of two laps.
     const [first, second] = [-1 - (finding.period ?? 1), -1].map((at) => finding.evidence.at(at)?.seq);
     const compared = first === undefined || second === undefined ? undefined : this.#compared(first, second);
     return {
@@ -342,14 +344,14 @@ class Explanation {
     };
   }
 
-  /** The rungs of a finding's rule: where the core says what comes next for what was found, that is what comes next. */
+  /** The levels of a finding's rule; the core's own next level and threshold take precedence if they are known. */
   #ladder(finding: Finding, rule: RuleInForce | undefined, times: number): { rungs: Step[]; onlyTold?: true } {
     const rungs = RUNGS.flatMap((level) => {
       const threshold = (rule?.[level] ?? 0) * times;
       return threshold === 0 ? [] : [{ level, threshold, missing: Math.max(0, threshold - finding.count) }];
     });
     const standing = this.#standing.find((other) => other.rule === finding.rule);
-    // What a stream covers counts only with as many copies as a rung asks for.
+    // The evidence of a stream depends on the number of copies that a level requires, so the counts may differ.
     if (standing === undefined || (standing.count !== finding.count && finding.onsetOffset === undefined))
       return { rungs };
     const { nextLevel, nextThreshold, noNext, count } = standing;
@@ -358,7 +360,7 @@ class Explanation {
     return {
       rungs: rungs.flatMap((step) => {
         if (step.level === nextLevel) return [{ ...step, threshold: nextThreshold, missing: nextThreshold - count }];
-        // Between what was reached and what comes next there is nothing.
+        // Levels between the reached one and the next one do not apply.
         return step.missing > 0 && RUNGS.indexOf(step.level) < (RUNGS as readonly Level[]).indexOf(nextLevel)
           ? []
           : [step];
@@ -366,7 +368,7 @@ class Explanation {
     };
   }
 
-  /** What requests are about, where all of them ask something in words and not all in the same. */
+  /** The subjects of requests, if all occurrences are requests in words and not all have the same text. */
   #aboutWhat(sightings: Sighting[]): { goals?: AboutWhat[] } {
     const asked = sightings.flatMap(({ seq }) => {
       const place = this.#places.get(seq);
@@ -392,8 +394,9 @@ class Explanation {
   }
 
   /**
-   * What each occurrence added. A verdict tells of evidence only from the lowest rung on, so the run is replayed with
-   * that rung as low as can be: the evidence is the same, and can be seen growing, up to the most that the rule counts.
+   * How much each occurrence added. A verdict contains evidence only from the lowest threshold on, so the run is
+   * replayed with the lowest possible threshold: the evidence is the same, and its growth is visible up to the rule's
+   * maximum.
    */
   #sightings(finding: Finding, hasRungs: boolean, own: RuleInForce | undefined): Sighting[] {
     const totals = new Map<number, { total: number; fresh: number }>();
@@ -429,7 +432,7 @@ class Explanation {
         const place = this.#places.get(seq) as number;
         const [call, outcome] = this.#quoted(place);
         const { total, fresh } = totals.get(seq) ?? {};
-        // What came in with others cannot be told apart from them.
+        // If several occurrences were added at once, their shares are unknown.
         const points = total === undefined || before === undefined || fresh !== 1 ? undefined : total - before;
         const isLate = total !== undefined && before === undefined && index > 1;
         before = total ?? before;
@@ -460,7 +463,7 @@ class Explanation {
       });
   }
 
-  /** The call of an event and what came of it, as the user's own file has them. */
+  /** The call and the outcome of an event, as recorded. */
   #quoted(place: number): [call: string | undefined, outcome: string | undefined] {
     const event = this.#trace.events[place]?.event;
     const call = this.#callOf(place);
@@ -475,7 +478,7 @@ class Explanation {
     return event?.type === "tool-call" ? event : undefined;
   }
 
-  /** Where the call of a result stands; of a call, itself. */
+  /** The index of a result's call; for a call, its own index. */
   #callIndex(place: number): number | undefined {
     const type = this.#trace.events[place]?.event.type;
     return type === "tool-call" ? place : type === "tool-result" ? this.#partner[place] : undefined;
@@ -506,7 +509,7 @@ class Explanation {
     };
   }
 
-  /** Whether the first text is still the same to the core when this difference is put into it, and why. */
+  /** Why the core still considers the first text equal after applying this difference; undefined if it does not. */
   #masked(text: string, hunk: Hunk, echoed: string): Difference["masked"] {
     const config = JSON.stringify(this.#config);
     const [own, other] = [text, `${text.slice(0, hunk.start)}${bare(hunk).second}${text.slice(hunk.end)}`].map((text) =>
@@ -520,12 +523,12 @@ class Explanation {
     return words.length > 0 && words.every((word) => echoed.includes(word)) ? "repeats the arguments" : undefined;
   }
 
-  /** Replays with a change, up to the event, and tells the verdict it would have had. */
+  /** Replays up to the event with a change, and returns the verdict that the event would have had. */
   #play(
     { config = this.#config, events = this.#trace.events, before }: Alternative,
     each?: (verdict: Verdict | undefined) => void,
   ): Verdict | undefined {
-    // A list with changes ends with the event.
+    // A changed list of events ends with the explained event.
     const target = events === this.#trace.events ? this.#index : events.length - 1;
     const act = (detector: LoopDetector, index: number) => {
       if (before?.index === index) before.act(detector);
@@ -539,7 +542,7 @@ class Explanation {
     return last;
   }
 
-  /** Everything up to the event, with some events put before the one at an index, or in its place. */
+  /** All events up to the explained one, with some inserted at an index in place of `instead` (0 or 1) events. */
   #spliced(index: number, instead: number, ...events: (Event | undefined)[]): Recorded[] {
     const upTo = this.#trace.events.slice(0, this.#index + 1);
     const made = events.flatMap((event): Recorded[] =>
@@ -565,7 +568,7 @@ class Explanation {
       });
       if (verdict === undefined || given(verdict) === level) return [];
       const rule = verdict.findings[0]?.rule;
-      // With other events the numbers are others.
+      // With other events the sequence numbers differ.
       const [earlier] = alternative.events === undefined ? alarms : [];
       return {
         what: alternative.what,
@@ -603,7 +606,7 @@ class Explanation {
   #toolAlternatives(tool: string, found: Alternative[], change: (config: Config) => void): void {
     const force = inForce(JSON.stringify(this.#config), tool);
     change({ tools: { [tool]: { polling: !force.polling } } });
-    // Short answers are compared of searches and views alone, unless it is said of a tool.
+    // By default, short answers are only compared for searches and views.
     change({ tools: { [tool]: { compareAnswers: true } } });
     const latest = this.#callsOf(tool).slice(-8);
     const fields = new Set(
@@ -633,14 +636,14 @@ class Explanation {
     });
   }
 
-  /** The same configuration, but something else had happened. */
+  /** Alternatives in which other events had happened, mostly under the same configuration. */
   #otherPasts(): Alternative[] {
     const past: Alternative[] = [];
     const [lead] = this.#verdict.findings;
     const event = this.#event;
     const newest = lead?.evidence.findLast(({ seq }) => this.#places.has(seq));
     const place = (newest && this.#places.get(newest.seq)) ?? this.#index;
-    // The last repeat begins with its call; what had to happen before it had to happen before that.
+    // The last occurrence begins with its call: insertions go before that.
     const begin = this.#callIndex(place) ?? place;
     const { run, task, parentTask, agent, at } = (this.#trace.events[begin] as Recorded).event;
     const scope = JSON.parse(JSON.stringify({ run, task, parentTask, agent, at }));
@@ -678,7 +681,7 @@ class Explanation {
     return past;
   }
 
-  /** The outcome of the previous call of the same tool, where it was another one: why is this no repeat? */
+  /** Repeats the outcome of the tool's previous call, if it differed: shows why this event is not a repetition. */
   *#sameAsBefore(event: Event & { type: "tool-result" }): Generator<Alternative> {
     const tool = this.#recorded.tool;
     const before = this.#trace.events.slice(0, this.#index).findLastIndex((recorded) => {
@@ -693,7 +696,7 @@ class Explanation {
     };
   }
 
-  /** What a human had said of it when it was first told, or of the rule's case. */
+  /** Decisions that a human could have made: to continue after the first nudge, or to exempt the signature. */
   *#answered({ rule, signature, scope }: Finding): Generator<Alternative> {
     const isTold = (verdict: Verdict | undefined) =>
       verdict?.findings.some(
@@ -716,12 +719,12 @@ class Explanation {
     };
   }
 
-  /** The number of an event. */
+  /** The sequence number of the event at an index. */
   #seq(index: number): number {
     return this.#verdicts[index]?.seq ?? index;
   }
 
-  /** The rules without a finding, the one that is closest to its next threshold first. */
+  /** The rules without a finding, sorted by how close they are to their next threshold. */
   #others(): (RuleStanding & { missing?: number })[] {
     const fired = new Set(this.#verdict.findings.map(({ rule }) => rule));
     return this.#standing
@@ -752,7 +755,7 @@ class Explanation {
     const { line, event } = this.#recorded;
     const level = given(this.#verdict);
     const step = event.step == null ? "" : ` · step ${event.step}`;
-    // The line of a run that stands in one says nothing.
+    // The line number is useless if the whole run is on one line.
     const where = this.#trace.events.every((one) => one.line === line) ? "" : ` · line ${line}`;
     yield paint("dim", `${named(this.#trace)} · event ${this.#verdict.seq}${where}${step}`);
     const [call, outcome] = this.#quoted(this.#index);
@@ -786,7 +789,7 @@ class Explanation {
       yield paint("dim", `  ${this.#tried} changes were tried, each by a replay; the others leave the level as it is`);
   }
 
-  /** A finding; what is quoted and compared once is not told again of those behind it: `told` holds what there was. */
+  /** The lines of a finding. `told` collects quotes and comparisons, so that later findings do not repeat them. */
   *#toldFinding(
     { finding, unit, times, rungs, onlyTold, sightings, worth, goals, compared }: Explained,
     told: Set<string>,
@@ -834,10 +837,10 @@ class Explanation {
   }
 }
 
-/** How often it happened, in a finding's own words. */
+/** The number of times given in a finding's message; NaN if there is none. */
 const timesOf = (message: string): number => Number(/ (\d+) times\b/.exec(message)?.[1]);
 
-/** Why an occurrence added nothing, or took something away; `first` is the first one of its round, where that is another. */
+/** Why an occurrence added nothing or reduced the evidence; `first` is an earlier occurrence of its round, if any. */
 function nothingOf(
   { rule }: Finding,
   points: number,
@@ -853,10 +856,10 @@ function nothingOf(
     : "adds nothing: the rule looks at the latest of them alone, and one further back no longer counts";
 }
 
-/** How much of the way to its next threshold a rule has gone. */
+/** A rule's evidence as a share of its next threshold; 0 if there is none. */
 const way = ({ count, nextThreshold }: RuleStanding): number => (nextThreshold ? count / nextThreshold : 0);
 
-/** What moved, in words. */
+/** Descriptions of a goal's `slot`. */
 const SLOTS = {
   none: "the object stayed, nothing else is named",
   more: "the object stayed, and more is named",
@@ -930,10 +933,10 @@ function argumentFields(
   });
 }
 
-/** How many characters of what two texts share are told on either side of a difference. */
+/** Number of characters of shared text shown on either side of a difference. */
 const NEAR = 20;
 
-/** Differences of a text with the words that stand around them in both. */
+/** Differences of a text with the shared words around them. */
 function inPlace(text: string, all: Hunk[]): Difference[] {
   const told = all.slice(0, DIFFERENCES);
   return told.map((hunk, index) => {
@@ -945,7 +948,7 @@ function inPlace(text: string, all: Hunk[]): Difference[] {
   });
 }
 
-/** Words that both texts have: where they are many, those next to a difference, which may be on either side of them. */
+/** Shared words, shortened to those next to a difference, which may be before them, after them or both. */
 function shared(text: string, isAfter: boolean, isBefore: boolean): string {
   const words = text.split(/\s+/).filter((word) => word !== "");
   if (words.join(" ").length <= 2 * NEAR + 1) return words.join(" ");
@@ -958,5 +961,5 @@ function shared(text: string, isAfter: boolean, isBefore: boolean): string {
   return [...head, "…", ...tail].join(" ");
 }
 
-/** A difference as it is told: what was only put in stands with a blank behind it. */
+/** A hunk as a difference; a pure insertion gets a trailing space. */
 const bare = ({ first, second }: Hunk): Difference => ({ first, second: first === "" ? `${second} ` : second });

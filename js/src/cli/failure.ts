@@ -1,4 +1,4 @@
-/** The input cannot be read or is wrong: exit code 1. */
+/** Thrown for an input that cannot be read or is invalid: exit code 1. */
 export class InputError extends Error {}
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -17,7 +17,7 @@ const REASONS: Readonly<Record<string, string>> = {
   Z_BUF_ERROR: "the gzip file is cut off",
 };
 
-/** What the system said, in a sentence. */
+/** A readable reason for a system error. */
 export function reasonOf(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   return REASONS[code ?? ""] ?? message;

@@ -1,5 +1,5 @@
-// Sessions on the disk that are being written. They are looked at by polling: what tells of changes differs between
-// systems, misses renames and is silent on network drives; asking for a file's size costs microseconds.
+// Follows sessions while they are written to disk. Uses polling: file watchers differ between systems, miss renames and
+// do not report changes on network drives; a `stat` costs microseconds.
 
 import type { BigIntStats } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
@@ -10,43 +10,45 @@ import { InputError, reasonOf } from "./failure.ts";
 import { eventFiles, logsIn, noText, oneLine } from "./input.ts";
 import { type Session, sessions } from "./sessions.ts";
 
-/** Milliseconds after which a file whose time has not moved was not written: the coarsest clock of a file system. */
+/** Age in milliseconds from which an unchanged modification time is reliable: above the coarsest file system clock. */
 const COARSE = 2500;
-/** Milliseconds after which half a document is no document that is just being written. */
+/** Time in milliseconds after which an incomplete document no longer counts as being written. */
 const SETTLED = 5000;
-/** Bytes of a compressed log once it is unpacked: what is longer cannot be a text here, and would take all memory first. */
+/**
+ * Maximum size of an unpacked log in bytes: a longer one does not fit in a string and would exhaust the memory first.
+ */
 const LONGEST = 256 << 20;
-/** How many times as long as it took to look, nothing is looked at: following takes a tenth of a core at most. */
+/** Pause after each look as a multiple of its duration: following takes at most a tenth of a core. */
 const REST = 9;
 
-/** What is new of a file. */
+/** The result of looking at a file. */
 export type Look =
-  /** Nothing to say. */
+  /** Nothing new. */
   | undefined
-  /** Its text, up to the last complete entry. */
+  /** The text, up to the last complete entry. */
   | { text: string }
-  /** Why there is no text. */
+  /** The reason why there is no text; reported once. */
   | { gone: string };
 
-/** A file, or a folder with a file for each event, that is looked at again and again. */
+/** A file, or a folder with one file per event, that is polled. */
 export class Followed {
   readonly path: string;
-  /** When it was written last, in milliseconds since the epoch. */
+  /** When it was last written, in milliseconds since the Unix epoch. */
   written = 0;
-  /** Whether it held anything but white space when it was last read. */
+  /** Whether it contained anything but white space when last read. */
   isText = false;
   #key = "";
   #since = 0;
   #until = 0;
   #lost = "";
-  /** What event files hold that do not change any more. */
+  /** The contents of event files that are complete, by file. */
   readonly #parts = new Map<string, string>();
 
   constructor(path: string) {
     this.path = path;
   }
 
-  /** Looks whether it has changed. */
+  /** Checks whether it has changed and reads it if so. */
   async look(): Promise<Look> {
     const now = Date.now();
     const began = performance.now();
@@ -58,7 +60,7 @@ export class Followed {
       if (info === undefined) return this.#missing("holds nothing yet");
       this.written = Number(info.mtimeMs);
       const key = `${files.length} ${keyOf(info)}`;
-      // A clock may be too coarse to show a second change: what was written just now is looked at once more.
+      // The file system's clock may be too coarse to show a second change: a recent write is checked once more.
       const mark = `${key} ${now - this.written > COARSE}`;
       const isLate = this.#key === `${mark} half` && now - this.#since > SETTLED;
       if (this.#key === mark || (this.#key === `${mark} half` && !isLate)) return undefined;
@@ -90,19 +92,19 @@ export class Followed {
   async #files(): Promise<string[]> {
     const info = await stat(this.path);
     if (info.isDirectory()) return (await eventFiles(this.path)) ?? [];
-    // Of a pipe there is no end to wait for, nor of a device.
+    // A pipe or a device cannot be reread.
     if (!info.isFile()) throw new InputError(`${this.path}: is no file and no folder, so it cannot be followed`);
     return [this.path];
   }
 
-  /** The events of a folder, one a line. */
+  /** The events of a folder, one per line. */
   async #joined(files: string[]): Promise<string> {
     let text = "";
     for (const file of files) {
       let part = this.#parts.get(file);
       if (part === undefined) {
         part = oneLine(decoded(file, await readFile(file)));
-        // The last ones may be half written; the others are as they will be.
+        // An incomplete file is not cached; if it is the last one, it may still be being written.
         if (complete(part) === part) this.#parts.set(file, part);
         else if (file === files.at(-1)) break;
       }
@@ -112,15 +114,15 @@ export class Followed {
   }
 }
 
-/** Whether a text is whole lines without any bracket that a document could begin with. */
+/** Whether a text consists of complete lines without any bracket that could begin a document. */
 const isWords = (text: string): boolean => text.endsWith("\n") && text.trim() !== "" && !/[{[]/.test(text);
 
 const keyOf = ({ ino, size, mtimeNs, ctimeNs }: BigIntStats): string => `${ino} ${size} ${mtimeNs} ${ctimeNs}`;
 
-/** The text of bytes that may end within a character. */
+/** Decodes bytes, unpacked if compressed; they may end within a character. */
 function decoded(file: string, bytes: Buffer): string {
   const plain = bytes[0] === 0x1f && bytes[1] === 0x8b ? gunzipSync(bytes, { maxOutputLength: LONGEST }) : bytes;
-  // A log that was cut off under a writer that remembers its place begins with zeros.
+  // A log that was truncated while its writer kept its offset begins with zeros.
   let start = 0;
   while (plain[start] === 0) start++;
   const text = new TextDecoder().decode(plain.subarray(start), { stream: true });
@@ -129,7 +131,7 @@ function decoded(file: string, bytes: Buffer): string {
   return text;
 }
 
-/** The sessions that may be followed, the one that was written last first. */
+/** The sessions that can be followed, in a folder or on this machine, most recently written first. */
 export async function candidates(path: string | undefined): Promise<Session[]> {
   if (path === undefined) return sessions();
   const names = await logsIn(path).catch(() => []);
@@ -142,7 +144,7 @@ export async function candidates(path: string | undefined): Promise<Session[]> {
   return found.flat().sort((a, b) => b.at - a.at);
 }
 
-/** Whether a path is a folder of sessions, and neither a session nor a file that is still to come. */
+/** Whether a path is a folder of sessions, rather than a session or a file that does not exist yet. */
 export async function holdsSessions(path: string): Promise<boolean> {
   const info = await stat(path).catch(() => undefined);
   return info?.isDirectory() === true && (await eventFiles(path)) === undefined;

@@ -33,12 +33,12 @@ done, 1 a file is wrong or the command would not run, 2 wrong usage.
 export const words: readonly string[] = ["install", "uninstall"];
 
 /**
- * Answers a hook, whatever is wrong: hosts take an exit code of 2, and some any but 0, for a refusal of the call, so that
- * one mistyped option in shared settings would refuse every call of everybody.
+ * Runs `loopwarden hook`. Called by a host, it always returns 0: hosts treat exit code 2, and some any code but 0, as a
+ * refusal of the call, so one mistyped option in shared settings would refuse everybody's calls.
  */
 export async function run(args: string[]): Promise<number> {
-  // Here is a hook only where its input is a device: a terminal, or nothing (start.ts). A host that gives nothing and names
-  // words is none, unless it says that it is one.
+  // Hosts get here only if standard input is a character device, such as a terminal or /dev/null (start.ts). With
+  // positional arguments the caller is not a host, unless the environment says so.
   const isNamed = process.env["CLAUDE_PROJECT_DIR"] === undefined && named(args).length > 0;
   const byHand =
     isNamed || process.stdin.isTTY === true || args.some((arg) => arg === "install" || arg === "uninstall");
@@ -61,7 +61,7 @@ async function command(args: string[]): Promise<number> {
   return 0;
 }
 
-/** The words among the arguments; none where an option is wrong, which a hook's own might be. */
+/** The positional arguments; empty if an option is invalid, which may happen in a hook's own command line. */
 function named(args: string[]): string[] {
   try {
     return read(args).positionals;

@@ -22,16 +22,16 @@ import { progress, tell } from "./print.ts";
 
 const fstat = (descriptor: number): Promise<BigIntStats> => promisify(fstatOf)(descriptor, { bigint: true });
 
-/** What a file is to be. */
+/** What a file is expected to contain. */
 type Kind = "log" | "configuration";
 
-/** The name of a file in a message. */
+/** The name of a file in messages. */
 export const shown = (file: string): string => (file === "-" ? "standard input" : file);
 
 /**
- * A whole configuration, plain or gzip-compressed; `-` is the standard input.
+ * Reads a whole configuration, plain or gzip-compressed; `-` is the standard input.
  *
- * @throws {InputError} for what is no text, or too long.
+ * @throws {InputError} if it is not text, or too long.
  */
 export async function text(file: string): Promise<string> {
   let whole = "";
@@ -43,10 +43,10 @@ export async function text(file: string): Promise<string> {
 }
 
 /**
- * The text of a file as it comes, plain or gzip-compressed; `-` is the standard input. A long file shows on a terminal
- * how far it is.
+ * Streams the text of a file, plain or gzip-compressed; `-` is the standard input. On a terminal, a long file shows its
+ * progress.
  *
- * @throws {InputError} for what is no text.
+ * @throws {InputError} if it is not text.
  */
 async function* chunks(file: string, kind: Kind): AsyncGenerator<string> {
   const decoder = new TextDecoder();
@@ -60,7 +60,9 @@ async function* chunks(file: string, kind: Kind): AsyncGenerator<string> {
   yield decoder.decode();
 }
 
-/** Why a beginning is none of a text that is read: nobody's log holds a zero byte there; UTF-16 does, and pictures do. */
+/**
+ * Why a file is not text, from its beginning: UTF-16 and binary files contain zero bytes, logs do not. Else undefined.
+ */
 export function noText(bytes: Uint8Array, kind: Kind): string | undefined {
   const [first = 1, second = 1] = bytes;
   const isMarked = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
@@ -74,7 +76,7 @@ async function source(file: string, kind: Kind): Promise<AsyncIterable<Uint8Arra
   if (file === "-") return named(shown(file), unpacked(process.stdin));
   let size: number;
   try {
-    // Opened first, so that a missing file is an error here and not in the middle of the stream.
+    // Opened here, so that a missing file fails now rather than in the middle of the stream.
     const handle = await open(file);
     const info = await handle.stat();
     await handle.close();
@@ -91,7 +93,7 @@ async function source(file: string, kind: Kind): Promise<AsyncIterable<Uint8Arra
   return named(file, unpacked(watched(file, size)));
 }
 
-/** The files of a session that has one for each event, such as OpenHands writes them, in order; nothing for other folders. */
+/** The files of a session with one file per event, as OpenHands writes it, in order; undefined for other folders. */
 export async function eventFiles(folder: string): Promise<string[] | undefined> {
   for (const events of [join(folder, "events"), folder]) {
     const names = await readdir(events).catch(() => []);
@@ -104,7 +106,7 @@ export async function eventFiles(folder: string): Promise<string[] | undefined> 
   return undefined;
 }
 
-/** Files of one event each as one text, an event a line. */
+/** Concatenates files of one event each, one event per line. */
 async function* joined(files: string[]): AsyncGenerator<Uint8Array> {
   for (const file of files) {
     const text = await readFile(file, "utf8").catch((error: unknown) => Promise.reject(readable(file, error)));
@@ -112,24 +114,24 @@ async function* joined(files: string[]): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** A JSON document on one line: in its strings no line ends. */
+/** A JSON document on one line; JSON strings contain no line breaks. */
 export const oneLine = (json: string): string => json.replaceAll(/\s*[\r\n]\s*/g, " ").trim();
 
-/** Files that take long enough to ask how long. */
+/** Size in bytes from which progress is shown and memory use is tuned. */
 const LONG = 8 << 20;
-/** Milliseconds between two looks at the clock face. */
+/** Interval between progress updates, in milliseconds. */
 const EVERY = 200;
 
-/** A file's bytes, whose way is shown where it is long. */
+/** A stream of a file's bytes that shows progress if the file is long. */
 function watched(file: string, size: number): Readable {
   const stream = createReadStream(file, { highWaterMark: 1 << 16 });
   if (size >= LONG) {
-    // What a long file leaves behind is garbage at once: room for much of it at a time would only be memory in use.
+    // Reading a long file produces short-lived garbage: a large young generation would only use more memory.
     setFlagsFromString("--max-semi-space-size=2");
     setFlagsFromString("--semi-space-growth-factor=1");
-    // So would be a heap that may grow to many times what is in use before it is looked through.
+    // So would a heap that may grow to several times the live memory before a collection.
     setFlagsFromString("--heap-growing-percent=20");
-    // Functions of the modules that are compiled at the same time need their memory at the same time.
+    // WebAssembly functions compiled in parallel need their compilers' memory at the same time.
     setFlagsFromString("--wasm-num-compilation-tasks=1");
   }
   if (size < LONG || process.stderr.isTTY !== true) return stream;
@@ -143,7 +145,7 @@ function watched(file: string, size: number): Readable {
     const left = Math.ceil(((now - began) * (1 - share)) / share / 1000);
     progress(`${file}: ${Math.floor(share * 100)} %, ${left} s to go`);
   });
-  // The listener must not start the stream: it is read by whoever iterates.
+  // The `data` listener must not start the stream: the iterating reader does.
   stream.pause();
   stream.on("close", () => progress(undefined));
   return stream;
@@ -157,7 +159,7 @@ async function* named(file: string, bytes: AsyncIterable<Uint8Array>): AsyncGene
   }
 }
 
-/** Unpacks gzip, known by its first two bytes. */
+/** Unpacks gzip, recognised by its first two bytes; passes anything else on. */
 async function* unpacked(stream: Readable): AsyncGenerator<Uint8Array> {
   const chunks: AsyncIterator<Buffer> = stream[Symbol.asyncIterator]();
   let head = Buffer.alloc(0);
@@ -175,7 +177,7 @@ async function* unpacked(stream: Readable): AsyncGenerator<Uint8Array> {
   else yield* all();
 }
 
-/** Unpacks gzip. An error comes behind all that stands before it, which a stream that ends with one would lose. */
+/** Unpacks gzip. An error is thrown only after the data before it, which piping to the stream would lose. */
 async function* gunzipped(packed: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   const gunzip = createGunzip();
   let parts: Buffer[] = [];
@@ -199,7 +201,7 @@ async function* gunzipped(packed: AsyncIterable<Buffer>): AsyncGenerator<Buffer>
   if (failure !== undefined) throw failure;
 }
 
-/** A compressed file that ends too early: what it held before that was read. */
+/** Thrown for a truncated compressed file, after the data before that point. */
 class CutOff extends InputError {}
 
 function readable(file: string, error: unknown): InputError {
@@ -208,14 +210,14 @@ function readable(file: string, error: unknown): InputError {
   return new (isCut ? CutOff : InputError)(`${file}: ${reasonOf(error)}`);
 }
 
-/** The option of commands that write a file. */
+/** The option of commands that write a file. `--force` allows overwriting. */
 export const FORCE = { force: { type: "boolean", default: false } } as const;
 
 /**
- * Looks whether a command may write to a file, before it reads anything: what is there may be what it reads, or somebody
- * else's. `wrong` says what is wrong with losing what stands there.
+ * Checks, before anything is read, whether a command may write to a file: it could be one of the inputs or contain
+ * something else. `wrong` returns the reason why the existing contents must not be lost, or undefined.
  *
- * @throws {UsageError} where it may not.
+ * @throws {UsageError} if it may not.
  */
 export async function mayWrite(
   output: string,
@@ -223,7 +225,7 @@ export async function mayWrite(
   wrong: (output: string) => Promise<string | undefined>,
 ): Promise<void> {
   const there = await identity(output);
-  // What is new is nobody's, and a device or a pipe holds nothing.
+  // A new file may be written, and so may a device or a pipe.
   if (there === undefined) return;
   for (const input of inputs) {
     const files = (await eventFiles(input)) ?? [input];
@@ -231,7 +233,7 @@ export async function mayWrite(
       if ((await identity(file)) === there) throw overwrites(output, "is the log that is read");
     }
   }
-  // A link is refused as such.
+  // A link is refused by `save`.
   if ((await lstat(output)).isSymbolicLink()) return;
   const why = (await isEmpty(output)) ? undefined : await wrong(output);
   if (why !== undefined) throw overwrites(output, why);
@@ -240,7 +242,7 @@ export async function mayWrite(
 const overwrites = (output: string, why: string): UsageError =>
   new UsageError(`${output}: ${why}; name another file, or have it overwritten with --force`);
 
-/** What tells a file that is there from every other one, by whatever name it is called; nothing for what is no file. */
+/** Identifies an existing regular file, whatever path it is accessed by; undefined for anything else. */
 async function identity(file: string): Promise<string | undefined> {
   const info = await (file === "-" ? fstat(0) : stat(file, { bigint: true })).catch(() => undefined);
   if (!info?.isFile()) return undefined;
@@ -250,20 +252,20 @@ async function identity(file: string): Promise<string | undefined> {
 const isEmpty = async (file: string): Promise<boolean> => (await stat(file)).size === 0;
 
 /**
- * Writes a file, whole or not at all: where the disk is full, what was there before stays.
+ * Writes a file atomically: if the disk is full, the previous contents stay.
  *
- * @throws {InputError} where that is not possible, and for a link: whoever put it there may mean another's file.
+ * @throws {InputError} if it cannot be written, or for a link, which may point to somebody else's file.
  */
 export async function save(file: string, content: string): Promise<void> {
   const before = await lstat(file).catch(() => undefined);
   if (before?.isSymbolicLink() && !/^\/(?:dev|proc)\//.test(file))
     throw new InputError(`${file}: is a link; name the file itself, or another one`);
   try {
-    // A device or a pipe is written to as it is.
+    // A device or a pipe is written directly.
     if (before === undefined || before.isFile()) await replace(file, content, before?.mode);
     else await writeFile(file, content);
   } catch (error) {
-    // What is missing is not the file, which is new.
+    // ENOENT here means that the folder is missing.
     const isHomeless = (error as NodeJS.ErrnoException).code === "ENOENT";
     throw new InputError(`${file}: cannot be written: ${isHomeless ? "its folder does not exist" : reasonOf(error)}`);
   }
@@ -274,7 +276,7 @@ async function replace(file: string, content: string, mode: number | undefined):
   try {
     const made = await open(whole, "wx", 0o666);
     try {
-      // Whatever the umask says.
+      // Independent of the umask.
       if (mode !== undefined) await made.chmod(mode & 0o7777);
       await made.writeFile(content);
     } finally {
@@ -283,7 +285,7 @@ async function replace(file: string, content: string, mode: number | undefined):
     await rename(whole, file);
   } catch (error) {
     await rm(whole, { force: true });
-    // A file that is mounted by itself, or in a folder that is somebody else's, cannot be replaced, only written.
+    // A file that is a mount point or in a folder of another user cannot be replaced, only written in place.
     const { code } = error as NodeJS.ErrnoException;
     if (mode === undefined || !["EACCES", "EBUSY", "EPERM", "EROFS"].includes(code ?? "")) throw error;
     await writeFile(file, content);
@@ -292,35 +294,37 @@ async function replace(file: string, content: string, mode: number | undefined):
 
 // --- Runs ---
 
-/** Reads the name of a transcript's format; absent, it is recognised. */
+/** Reads the value of `--format`; undefined means that the format is detected. */
 export const transcriptFormat = (name: string | undefined): TranscriptFormat | undefined =>
   oneOf("--format", name, FORMATS);
 
-/** How many complaints about one file are printed, and how many of those that say the same; the rest is counted. */
+/** Maximum number of complaints printed per file; the rest are counted. */
 const COMPLAINTS = 20;
+/** Maximum number of complaints of the same kind printed per file. */
 const ALIKE = 3;
-/** How many that say something else are told apart. */
+/** Maximum number of kinds of complaints that are distinguished. */
 const KINDS = 1000;
 
-/** Times that are of this century as seconds since 1970, and of the early seventies as milliseconds. */
+/** Timestamps that are plausible as seconds since 1970 (from 2001 on), and as milliseconds would be in 1970 to 1973. */
 const SECONDS = { from: 1e9, to: 1e11 } as const;
 
-/** What is said about the lines of a file. */
+/** Collects and prints complaints about the lines of a file. */
 export class Complaints {
-  /** How many lines or events could not be read. */
+  /** The number of lines or events that could not be read. */
   count = 0;
-  /** Takes note of a line or event, with all that is wrong with it. */
+  /** Adds an unreadable line or event with everything that is wrong with it. */
   readonly add: Complain;
   readonly #file: string;
-  /** What was said, as {@link kindOf} has it: the first of each, how often it was said, and how often printed. */
+  /** By {@link kindOf}: the first message, how often the kind occurred, and how often it was printed. */
   readonly #kinds = new Map<string, { message: string; said: number; printed: number }>();
   #printed = 0;
-  /** Results whose call was not there, by scenario, run and id of the call, and those of them whose call came later. */
+  /** Results without an earlier call, by scenario, run and call id. */
   readonly #strays = new Map<string, string[]>();
+  /** Results whose call came later. */
   readonly #early: string[] = [];
-  /** The first event whose time looks like seconds, and its line; `told` once that was said. */
+  /** The first event whose time looks like seconds, and its line; `told` once it has been reported. */
   #seconds: { line: number; at: number } | "told" | undefined;
-  /** Whether something is wrong with a field of an event: then its format is known. */
+  /** Whether an error concerned a field of an event, which means that the format was recognised. */
   isKnown = false;
 
   constructor(file: string) {
@@ -331,7 +335,7 @@ export class Complaints {
     };
   }
 
-  /** Tells of a line that is counted already, or was read. */
+  /** Prints messages about a line without counting it as unreadable. */
   note(line: number, ...messages: string[]): void {
     for (const message of messages) {
       this.isKnown ||= /(?:^|: )invalid-event: (?!`type`)/.test(message);
@@ -339,7 +343,7 @@ export class Complaints {
     }
   }
 
-  /** Whether a complaint is printed; one that is not is counted. */
+  /** Counts a complaint and decides whether to print it. */
   #isPrinted(message: string): boolean {
     const key = this.#kinds.size < KINDS ? kindOf(message) : "";
     const kind = this.#kinds.get(key) ?? { message, said: 0, printed: 0 };
@@ -351,12 +355,12 @@ export class Complaints {
     return true;
   }
 
-  /** Takes note of an event that was read: of results whose call nobody has seen little can be said. */
+  /** Checks an event that was read: its time, and whether a result has a call, without which little can be judged. */
   read({ stray, event, line, index }: Recorded): void {
     this.time(event, line);
-    // What is no event is refused elsewhere.
+    // Invalid events are rejected elsewhere.
     if (event?.type !== "tool-result" && event?.type !== "tool-call") return;
-    // The events of a scenario are those of one line.
+    // The events of a scenario are all on one line.
     const key = JSON.stringify([index === undefined ? "" : line, event.run ?? "", event.callId]);
     const before = this.#strays.get(key) ?? [];
     if (event.type === "tool-call") {
@@ -365,13 +369,13 @@ export class Complaints {
     } else if (stray) this.#strays.set(key, [...before, `${event.callId} in line ${line}`]);
   }
 
-  /** Takes note of a time that looks like seconds. */
+  /** Notes a timestamp that looks like seconds. */
   time(event: Event | undefined, line: number): void {
     const { at } = event ?? {};
     if (typeof at === "number" && at >= SECONDS.from && at < SECONDS.to) this.#seconds ??= { line, at };
   }
 
-  /** Tells once of a time that looks like seconds. */
+  /** Reports once that timestamps look like seconds. */
   tellTime(): void {
     if (this.#seconds === undefined || this.#seconds === "told") return;
     const { line, at } = this.#seconds;
@@ -382,9 +386,11 @@ export class Complaints {
   }
 
   /**
-   * Tells of what was not printed, of results without a call, and that it is most of the file of which nothing is known, in
-   * a line each. How many events were judged is asked for, and how many lines and events could not be read where that is
-   * less than all that was told of.
+   * Prints the summary: complaints that were not printed, results without a call, and whether most of the file could
+   * not be read, each in one line.
+   *
+   * @param judged the number of events judged.
+   * @param unread the number of lines and events that could not be read, if less than {@link Complaints.count}.
    */
   end(judged: number, unread: number = this.count): void {
     let others = 0;
@@ -409,10 +415,10 @@ export class Complaints {
   }
 }
 
-/** How many of a file's lines and events could not be read. */
+/** The share of a file's lines and events that could not be read, as text. */
 export const countOf = (unread: number, judged: number): string => `${unread} of ${unread + judged} lines or events`;
 
-/** What a complaint says; of an event without the values that are quoted and the numbers. */
+/** The kind of a complaint: its message, for an event without quoted values and numbers. */
 const kindOf = (message: string): string =>
   !/^(?:events\[\d+\]: )?[a-z]+-[a-z]+: /.test(message)
     ? message
@@ -421,11 +427,11 @@ const kindOf = (message: string): string =>
         .replace(/\bgot `.*/is, "got")
         .replaceAll(/\d+/g, "0");
 
-/** What a log says that ends too early in its compressed form, to whoever reads it. */
+/** Receives the message about a truncated compressed log. */
 type Cut = (message: string) => void;
 const tellCut: Cut = (message) => tell(`loopwarden: ${message}; what stands before that is read`);
 
-/** The text of a log, as far as it goes. */
+/** Streams the text of a log; a truncated compressed log ends early and is reported through `cut`. */
 async function* log(file: string, cut: Cut): AsyncGenerator<string> {
   try {
     yield* chunks(file, "log");
@@ -435,7 +441,7 @@ async function* log(file: string, cut: Cut): AsyncGenerator<string> {
   }
 }
 
-/** The runs of a file, as they come. */
+/** The runs of a file, streamed. */
 export const runsOf = (
   file: string,
   complain: Complain,
@@ -443,14 +449,14 @@ export const runsOf = (
   cut: Cut = tellCut,
 ): AsyncGenerator<Run> => runs(file, log(file, cut), complain, format);
 
-/** The runs of a file, held. */
+/** The runs of a file, all in memory. */
 export const tracesOf = (file: string, complain: Complain, format?: TranscriptFormat): Promise<Trace[]> =>
   traces(file, log(file, tellCut), complain, format);
 
 /**
- * The run of a file that is meant: the one that is named, or the only one.
+ * Selects the run of a file with the given id, or the only one.
  *
- * @throws {InputError} where there is none, or several of which none is named; what was told of the file is at its end then.
+ * @throws {InputError} if there is none, or several and no id; the summary of complaints has then been printed.
  */
 export async function chosenRun(
   file: string,
@@ -461,7 +467,7 @@ export async function chosenRun(
   let first: Trace | undefined;
   let count = 0;
   for await (const run of found) {
-    // A log is one run, and read as it comes.
+    // A log is one run and is streamed.
     if (run.whole && id === undefined) return run;
     if (id !== undefined && run.id !== id) continue;
     const events: Recorded[] = [];
@@ -478,40 +484,45 @@ export async function chosenRun(
   nothing(file, complaints);
 }
 
-/** What is said where one run of a file is asked for, and it holds several. */
+/** The error message if a file contains several runs and one is required. */
 export const several = (file: string, count: number, { id }: Pick<Trace, "id">): string =>
   `${shown(file)}: holds ${count} scenarios, name one with --scenario${id === undefined ? "" : `, such as ${id}`}`;
 
-/** What to do about a log of which nothing is recognised. */
+/** Advice for a log in an unknown format. */
 export const UNKNOWN: string = `Formats that are read: ${FORMATS.join(", ")}; --format names one. Convert a log of another format to one event a line, {"type":"tool-call","tool":…}: \`npx loopwarden schema event\`, docs/transcripts.md`;
 
-/** Why a file holds no run. What its format is need not be told where it is known. */
+/** Why a file contains no run; with advice about formats unless the format was recognised. */
 export const absence = (file: string, { isKnown }: Complaints): string =>
   isBlank(file)
     ? `${file}: is empty`
     : `${shown(file)}: holds no event that can be read${isKnown ? "" : `. ${UNKNOWN}`}`;
 
-/** @throws {InputError} always. */
+/** Reports that a file contains no run. @throws {InputError} always. */
 export function nothing(file: string, complaints: Complaints): never {
   throw new InputError(absence(file, complaints));
 }
 
-/** Whether a file holds nothing but white space: there is no format to speak of. */
+/** Whether a file contains nothing but white space. */
 function isBlank(file: string): boolean {
   try {
     const { size } = statSync(file);
     return size === 0 || (size < 4096 && readFileSync(file, "utf8").trim() === "");
   } catch {
-    // The standard input, or a file that is gone: what else is wrong is told.
+    // The standard input, or a file that is gone.
     return false;
   }
 }
 
-/** Files of a project that hold settings and no run. */
+/** Settings files of a project, which contain no run. */
 const SETTINGS =
   /(?:^|[\\/])(?:loopwarden|package|package-lock|settings(?:\.local)?|tsconfig[\w.]*|deno|biome|\.\w+)\.jsonc?$/;
 
-/** The files that paths stand for: a folder for the logs in it, at any depth. */
+/**
+ * Expands paths to files: a folder stands for the logs in it, at any depth. `named` says whether the file itself was
+ * given.
+ *
+ * @throws {InputError} for a missing path or a folder without logs.
+ */
 export async function filesOf(paths: readonly string[]): Promise<{ file: string; named: boolean }[]> {
   const found = new Map<string, boolean>();
   for (const path of paths) {
@@ -546,14 +557,16 @@ export async function logsIn(folder: string): Promise<string[]> {
     .map((name) => join(folder, name));
 }
 
-/** An error in a JSON document, with the line it is on where that can be told. */
+/** The message of an error in a JSON document, with its line if known. Other errors are rethrown. */
 export function located(file: string, document: string, error: unknown): string {
   if (!(error instanceof LoopwardenError)) throw error;
   const line = error.field === undefined ? undefined : lineOf(document, error.field);
   return `${shown(file)}${line === undefined ? "" : `:${line}`}: ${error.code}: ${error.message}`;
 }
 
-/** The line, counted from 1, of a field such as `rules.cycle.block` or `events[3].tool`. */
+/**
+ * The line, from 1, of a field such as `rules.cycle.block` or `events[3].tool`, or of its nearest existing ancestor.
+ */
 export function lineOf(document: string, field: string): number | undefined {
   let node = parseTree(document, [], { allowTrailingComma: true });
   let rest = field;
@@ -568,7 +581,7 @@ export function lineOf(document: string, field: string): number | undefined {
   return offset === undefined ? undefined : document.slice(0, offset).split("\n").length;
 }
 
-/** The part of a node that the beginning of a path names. A key may itself contain dots. */
+/** The child of a node that the beginning of a path names. A key may itself contain dots. */
 function child(node: Node, path: string): { node: Node; offset: number; rest: string } | undefined {
   const index = /^\[(\d+)\]\.?/.exec(path);
   if (index !== null) {
@@ -587,7 +600,7 @@ function child(node: Node, path: string): { node: Node; offset: number; rest: st
   return undefined;
 }
 
-/** A schema that travels with the package. */
+/** Reads a JSON Schema of the package. */
 export function schemaText(name: string): Promise<string> {
   return readFile(new URL(`../schema/${name}.schema.json`, import.meta.url), "utf8");
 }

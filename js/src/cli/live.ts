@@ -1,4 +1,4 @@
-// The page of a session that is going on, served to this machine alone.
+// Serves the page of a live session, to this machine only.
 
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import { once } from "node:events";
@@ -13,28 +13,29 @@ import type { News } from "../view/live.ts";
 import { Followed } from "./follow.ts";
 import { inert, tell } from "./print.ts";
 
-/** What is served. */
+/** What is served, and how. */
 export interface Live {
   file: string;
   config: Config;
   format: TranscriptFormat | undefined;
-  /** The page, without a run. */
+  /** The HTML of the page, without a run. */
   page: string;
-  /** 0 takes any that is free. */
+  /** The port; 0 picks any free one. */
   port: number;
-  /** Told of the address when the page is there. */
+  /** Called with the address once the server is listening. */
   ready: (url: string) => void;
   signal: AbortSignal;
 }
 
 const LOOPBACK = "127.0.0.1";
-/** Milliseconds between two looks at the file, and between two signs of life on a quiet stream. */
+/** Polling interval of the file, in milliseconds. */
 const EVERY = 300;
+/** Interval of keep-alive comments on the streams, in milliseconds. */
 const ALIVE = 15_000;
-/** Pages that may be open at once. */
+/** Maximum number of open pages. */
 const PAGES = 16;
 
-/** Serves the page, and what is new of the session, until the signal comes. */
+/** Serves the page and updates of the session until the signal aborts. */
 export async function serve({ file, config, format, page, port, ready, signal }: Live): Promise<void> {
   const token = randomBytes(24).toString("base64url");
   const session = new Session(basename(file), config);
@@ -76,7 +77,7 @@ async function close(server: Server): Promise<void> {
   await closed;
 }
 
-/** Who asks is this machine's own browser, at this address, with the token that was printed. */
+/** Answers a request; only accepts a local host name and the token that was printed. */
 function answer(
   request: IncomingMessage,
   response: ServerResponse,
@@ -90,7 +91,7 @@ function answer(
   response.setHeader("cross-origin-resource-policy", "same-origin");
   response.setHeader("cross-origin-opener-policy", "same-origin");
   const refuse = (status: number, why: string) => response.writeHead(status, { "content-type": "text/plain" }).end(why);
-  // A name that somebody else's server resolves to this machine is still another name.
+  // Prevents DNS rebinding: a foreign name may resolve to this machine.
   if (!/^(?:127\.0\.0\.1|localhost)(?::\d+)?$/i.test(request.headers.host ?? "")) return void refuse(421, "not here");
   const [, given = "", path, ...more] = (request.url ?? "").split("?")[0]?.split("/") ?? [];
   if (!same(given, token) || more.length > 0) return void refuse(404, "not here");
@@ -110,16 +111,16 @@ function same(given: string, token: string): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-/** A page that listens. */
+/** An open page. */
 interface Listener {
   response: ServerResponse;
-  /** How many events it has that are still as they were. */
+  /** The number of events it has that are still up to date. */
   has: number;
-  /** Whether it is told as soon as it has taken in what it was told before. */
+  /** Whether an update is pending until the stream has drained. */
   behind: boolean;
 }
 
-/** What is known of the session, and who listens. */
+/** The session's current events and the open pages. */
 class Session {
   readonly #name: string;
   readonly #config: Config;
@@ -144,7 +145,7 @@ class Session {
     }
   }
 
-  /** Takes a page in; false where there are too many. */
+  /** Adds a page; false if there are too many. */
   open(response: ServerResponse): boolean {
     if (this.#listeners.size >= PAGES) return false;
     response.writeHead(200, { "content-type": "text/event-stream" });
@@ -169,7 +170,7 @@ class Session {
 
   #tell(listener: Listener): void {
     if (this.#now === undefined) return;
-    // A page that is slower than the session gets several changes as one.
+    // A page that is slower than the session gets several changes in one update.
     listener.behind = listener.response.writableNeedDrain;
     if (listener.behind) return;
     const { format, events, lines, errors } = this.#now;

@@ -7,7 +7,7 @@ import { called } from "./called.ts";
 import { InputError, reasonOf } from "./failure.ts";
 import { print, printJson, printRaw, progress, tell } from "./print.ts";
 
-/** Each is read when it is asked for: a hook is started for every call of a tool. */
+/** The subcommands, each loaded on demand to keep the start fast. */
 const COMMANDS: Record<string, () => Promise<Command>> = {
   replay: () => import("./replay.ts"),
   watch: () => import("./watch.ts"),
@@ -32,14 +32,14 @@ async function everyCommand(): Promise<Record<string, Command>> {
   return Object.fromEntries(await Promise.all(all));
 }
 
-/** The command that a word belongs to, with the word: `config check`. */
+/** The command line that a word belongs to, such as `config check` for `check`. */
 async function whose(word: string): Promise<string | undefined> {
   const commands = Object.entries(await everyCommand());
   const found = commands.find(([, { words = [] }]) => words.includes(word));
   return found && `${found[0]} ${word}`;
 }
 
-/** A command by its name. */
+/** Loads a command by name. */
 async function commandOf(name: string): Promise<Command | undefined> {
   return Object.hasOwn(COMMANDS, name) ? COMMANDS[name]?.() : undefined;
 }
@@ -93,7 +93,7 @@ async function main([name, ...args]: string[]): Promise<number> {
     const near = (await whose(name)) ?? nearest(name, Object.keys(COMMANDS));
     throw new UsageError(`there is no command ${name}${near ? `, did you mean ${near}?` : ""}`);
   }
-  // What stands behind -- is another program's.
+  // Arguments after -- belong to another program.
   const own = args.includes("--") ? args.slice(0, args.indexOf("--")) : args;
   if (own.includes("--help") || own.includes("-h")) {
     printRaw(command.help);
@@ -102,14 +102,14 @@ async function main([name, ...args]: string[]): Promise<number> {
   return command.run(args);
 }
 
-// A reader that closes early, such as `head`, is no failure.
+// A reader that closes early, such as `head`, is not a failure.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code === "EPIPE") process.exit();
   failed(`the standard output cannot be written: ${reasonOf(error)}`);
   process.exit(1);
 });
 
-// Who cannot be told of a warning is still served.
+// A closed standard error must not stop the command.
 process.stderr.on("error", () => {});
 
 function failed(message: string): void {
@@ -125,13 +125,13 @@ try {
     const command = process.argv[2] ?? "";
     const more = [...called(), ...(Object.hasOwn(COMMANDS, command) ? [command] : []), "--help"];
     failed(`${error.message}\nSee ${more.join(" ")}`);
-    // Claude Code takes a hook's 2 for a refusal of the call; 1 it shows, and goes on.
+    // Claude Code treats a hook's exit code 2 as a refusal of the call; with 1 it shows the error and goes on.
     process.exitCode = process.env["CLAUDE_PROJECT_DIR"] === undefined ? 2 : 1;
   } else if (error instanceof InputError || error instanceof LoopwardenError) {
     failed(error.message);
     process.exitCode = 1;
   } else if (typeof code === "string" && error instanceof Error) {
-    // The system refused something that no command expected.
+    // A system error that no command handled.
     failed(`${reasonOf(error)} (${code})`);
     process.exitCode = 1;
   } else {

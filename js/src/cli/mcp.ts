@@ -82,7 +82,7 @@ async function served(
 function told(verdict: Verdict, event: Event, say: (text: string) => void): void {
   const would = verdict.wouldBe === undefined ? "" : " (shadow mode)";
   const tool = "tool" in event && event.tool != null ? `${event.tool}: ` : "";
-  // A call that has come back was not refused.
+  // A call that has returned was not refused.
   const next = (level: Level) => (level === "block" && event.type === "tool-result" ? " (of the next such call)" : "");
   for (const { level, rule, message } of verdict.findings) {
     if (reaches(given(verdict), "nudge") && reaches(level, "nudge"))
@@ -97,7 +97,7 @@ function address(text: string): URL {
   return url;
 }
 
-/** A header, with variables of the environment in it: what is secret need not stand in a command line. */
+/** Parses a header and substitutes environment variables, so that secrets need not be on the command line. */
 function header(text: string): [name: string, value: string] {
   const match = /^([\w!#$%&'*+.^`|~-]+):\s*(.*)$/s.exec(text);
   if (match === null) throw new UsageError(`--header ${text.slice(0, 20)}…: expected NAME: VALUE`);

@@ -1,4 +1,4 @@
-// Where the command finds its modules: beside it. Each is read when it is needed, so that a hook reads the core alone.
+// The command's WebAssembly modules, which are beside it. Each is read when it is first needed.
 import { readFileSync } from "node:fs";
 import { core } from "../core.ts";
 import { tools } from "../tools.ts";

@@ -1,5 +1,7 @@
-/** The configuration that is found by itself. A hook looks for it too, and must not load what reads one for that. */
+/**
+ * The file name of the default configuration. In a separate file, so that a hook need not load the code that reads it.
+ */
 export const NAME = "loopwarden.json";
 
-/** Characters of a configuration, at most: a repository may hold anything. */
+/** Maximum length of a configuration, in characters or bytes: a repository may contain anything. */
 export const LARGEST: number = 256 * 1024;

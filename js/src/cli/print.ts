@@ -1,5 +1,5 @@
-// The one way to the terminal. What is printed may hold names, outputs and lines of other people's files: bytes that a
-// terminal obeys are shown by their number, and nothing that begins a line is a command to the runner of a workflow.
+// All output to the terminal. It may contain names, outputs and lines from untrusted files: control characters are
+// shown as escapes, and no line can begin with a CI workflow command.
 
 import { randomBytes } from "node:crypto";
 import type { Level } from "../generated/types.ts";
@@ -19,18 +19,18 @@ export const LEVEL_STYLE: Readonly<Record<Level, Style>> = {
   halt: "red",
 };
 
-/** What marks our own colours on the way: nobody else can write it, since nobody else knows it. */
+/** Marks our own colour codes until a text is written. Random, so that printed text cannot contain it. */
 const MARK = `\u0001${randomBytes(8).toString("hex")}:`;
 const MARKS = new RegExp(`${MARK}(\\d+);`, "g");
 
-/** A text in a style, where the stream it is printed to takes colours. */
+/** A text in a style, if the stream it is printed to supports colours. */
 export function paint(style: Style, text: string): string {
   return text === "" ? "" : `${MARK}${CODES[style]};${text}${MARK}0;`;
 }
 
 type Stream = "stdout" | "stderr";
 
-/** Whether a stream takes colours. FORCE_COLOR insists, NO_COLOR forbids; else a terminal does. */
+/** Whether to colour a stream. FORCE_COLOR overrides everything; otherwise it must be a terminal without NO_COLOR. */
 function colours(stream: Stream): boolean {
   const forced = process.env["FORCE_COLOR"];
   if (forced !== undefined && forced !== "") return forced !== "0" && forced !== "false";
@@ -45,27 +45,27 @@ function write(stream: Stream, text: string): void {
     return isColoured ? OURS : "";
   });
   const out = cleaned(marked, `\n${OURS}`).replaceAll(OURS, () => `\u001b[${codes.shift() ?? 0}m`);
-  // Both streams may end at one terminal.
+  // Both streams may go to the same terminal.
   progress(undefined);
   process[stream].write(out);
 }
 
-/** Prints a line, or several, to the standard output. */
+/** Prints one or more lines to the standard output. */
 export function print(text: string): void {
   write("stdout", `${text}\n`);
 }
 
-/** Prints a line to the standard error, over a line of progress. */
+/** Prints a line to the standard error, replacing a progress line. */
 export function tell(text: string): void {
   write("stderr", `${text}\n`);
 }
 
-/** Prints a value as one line of JSON: what acts is written by its number, which says the same. */
+/** Prints a value as one line of JSON, with control characters written as escapes. */
 export function printJson(value: unknown): void {
   process.stdout.write(`${inert(JSON.stringify(value) ?? "null")}\n`);
 }
 
-/** A command to the runner of a GitHub workflow: the only lines that begin as one. */
+/** Prints a GitHub workflow command. */
 export function annotate(
   kind: "error" | "warning" | "notice",
   properties: Record<string, string | number>,
@@ -77,33 +77,33 @@ export function annotate(
   process.stdout.write(`::${kind} ${told.join(",")}::${data(bare(text))}\n`);
 }
 
-/** Writes what is made for programs, and quotes itself. */
+/** Writes text for programs, which is already quoted. */
 export function printRaw(text: string): void {
   process.stdout.write(text);
 }
 
-/** Rings the bell of a terminal. */
+/** Rings the terminal's bell. */
 export function bell(): void {
   if (process.stderr.isTTY === true) process.stderr.write("\u0007");
 }
 
 let progressing = false;
 
-/** A line on a terminal's standard error that the next one takes the place of; nothing elsewhere. */
+/** Shows a progress line on standard error, replacing the previous one; undefined clears it. Only on a terminal. */
 export function progress(text: string | undefined): void {
   if (process.stderr.isTTY !== true || (text === undefined && !progressing)) return;
   process.stderr.write(`\r\u001b[2K${text === undefined ? "" : safe(text).replaceAll("\n", " ")}`);
   progressing = text !== undefined;
 }
 
-/** Waits until what was printed has gone out: a reader that is slower must not make the memory grow. */
+/** Waits until the standard output has drained, so that a slow reader does not make memory grow. */
 export function drained(): Promise<void> | undefined {
   const { stdout } = process;
   if (!stdout.writableNeedDrain) return undefined;
   return new Promise((resolve) => stdout.once("drain", resolve));
 }
 
-/** Breaks a text into lines of at most `width` characters, at blanks where there are any. */
+/** Wraps a text at spaces into lines of at most `width` characters; longer words stay whole. */
 export function wrapped(text: string, width: number): string[] {
   return text.split("\n").flatMap((paragraph) => {
     const lines = [""];
@@ -117,7 +117,9 @@ export function wrapped(text: string, width: number): string[] {
   });
 }
 
-/** Rows under a head, in columns; the columns named at the left are set to the left. */
+/**
+ * Formats a table with a header row. The columns with an index in `left` are left-aligned, the others right-aligned.
+ */
 export function columns(head: string[], rows: string[][], left: readonly number[] = [0]): string[] {
   const wide = (text: string) => Array.from(text).length;
   const widths = head.map((title, column) => Math.max(wide(title), ...rows.map((row) => wide(row[column] ?? ""))));

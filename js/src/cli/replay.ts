@@ -44,11 +44,11 @@ Exit codes: 0 the level was not reached, 1 a file cannot be read, or most of it 
 rest, 2 wrong usage, 3 the level was reached.
 `;
 
-/** How wide the quoted arguments and outputs may be. */
+/** Maximum width of quoted arguments and outputs, in characters. */
 const WIDTH = 96;
-/** Characters of a call that are remembered to be compared. */
+/** Maximum length of a call kept for comparison, in UTF-16 code units. */
 const COMPARED = 2_000;
-/** Events that are remembered to be quoted. */
+/** Maximum number of events kept for quoting. */
 const REMEMBERED = 4_000;
 
 const OWN = {
@@ -108,7 +108,7 @@ export async function run(args: string[]): Promise<number> {
   return isReached ? 3 : isMostlyUnread(outcome.unread, outcome.judged) ? 1 : 0;
 }
 
-/** The words that name the same run under the same settings to another command. */
+/** The arguments that select the same run and settings for another command. */
 function same(values: ReturnType<typeof parse<typeof OWN>>["values"], file: string | undefined): string[] {
   const words = file === undefined ? ["--last"] : [file];
   for (const name of ["scenario", "config", "format"] as const) {
@@ -122,16 +122,17 @@ function same(values: ReturnType<typeof parse<typeof OWN>>["values"], file: stri
 interface Outcome {
   strongest: Level;
   events: number;
-  /** Events that were judged, and lines and events that could not be read. */
+  /** The number of events judged. */
   judged: number;
+  /** The number of lines and events that could not be read. */
   unread: number;
-  /** Results among those that could not be read, whose calls were answered. */
+  /** Results among the unread ones, whose calls count as answered. */
   results: number;
-  /** The first sighting of each finding at the level asked for. */
+  /** The first occurrence of each finding at the requested level or above. */
   findings: Case["findings"];
 }
 
-/** Replays one run as it comes. */
+/** Replays one run as it is read and prints it. */
 async function told(
   run: Run,
   config: string,
@@ -144,7 +145,7 @@ async function told(
   const story = new Story(config === "" ? {} : JSON.parse(config));
   const outcome: Outcome = { strongest: "continue", events: 0, judged: 0, unread: 0, results: 0, findings: [] };
   const seen = new Set<string>();
-  // Of a file of scenarios what stands before this one is another's.
+  // In a file of scenarios, earlier complaints belong to other scenarios.
   const before = run.whole ? 0 : complaints.count;
   const name = run.id === undefined ? shown(run.file) : `${shown(run.file)} ${run.id}`;
   if (how === "story") print(paint("dim", `loopwarden ${version()} · ${name} · ${run.format}`));
@@ -156,7 +157,7 @@ async function told(
       const { verdict, error, settled } = judge(detector, recorded);
       if (settled || unread) outcome.results++;
       if (unread) {
-        // It is told as what came of its call, and nothing is said of it.
+        // Shown as the result of its call, but not judged.
         if (verdict !== undefined && how === "story") story.remember(verdict.seq, event, line, pending);
         continue;
       }
@@ -186,56 +187,59 @@ async function told(
   return outcome;
 }
 
-/** What makes a call another one than that which reads the same, where that is known. */
+/** A note on how a call differs from one that is displayed the same, if that is known. */
 function differing(before: string | undefined, whole: string): string {
   if (!before || whole === "" || before === whole) return "";
   return paint("dim", onlySpace(before, whole) ? "  (other white space)" : "  (differs further on)");
 }
 
-/** Tells a run as it unfolds. */
+/** Prints a run as it unfolds. */
 class Story {
   readonly #config: Config;
-  /** One line for every recorded event, by its sequence number; of a long run the latest, and those of findings. */
+  /** The text of each recorded event by sequence number; of a long run only the latest. */
   #events = new Map<
     number,
     { step: string; isStep: boolean; text: string; whole: string; output: string | undefined; quoted: Quoted }
   >();
   #pairs = new Pairs();
   #scopes = new Map<string, Scope>();
-  /** What was told at length: once it is known, a line will do until it gets worse. */
+  /** Findings printed in full, by {@link chapter}: afterwards one line suffices until the level rises. */
   #told = new Set<string>();
 
-  /** The level of the latest verdict of this task that was told. */
+  /** The level of the last printed verdict of this task. */
   #stood: Level | undefined;
-  /** Verdicts after a gate or halt was told that say nothing else: how many, and where they begin and end. */
+  /** Verdicts after a printed gate or halt that add nothing: how many, and where they begin and end. */
   #again: { level: "gate" | "halt"; would: string; first: string; last: string; times: number } | undefined;
 
-  /** The first event at the highest level, and whether it is the last of its line, by which it can be named then. */
+  /** The first event at the highest level; if it is the last event of its line, it can be referred to by the line. */
   #worst: { level: Level; seq: number; line: number; isLast: boolean } | undefined;
 
-  /** The last recorded event, and where each loop was last seen, if only to be noted. */
+  /** The sequence number of the last recorded event. */
   #last = 0;
+  /** Where each loop last occurred, at any level, by {@link sightings}. */
   #seen = new Map<string, number>();
-  /** Where each loop was first told of. */
+  /** Where each loop was first reported, by {@link sightings}. */
   #alarms = new Map<string, number>();
 
-  /** How many events the latest line holds, and the lines of the latest events that hold many. */
+  /** The latest line and its number of events. */
   #line = { line: -1, events: 0 };
+  /** The lines with more than {@link CROWD} events, among the latest. */
   #crowds = new Set<number>();
-  /** Whether all events stand in one line. */
+  /** Whether all events are on one line. */
   #isOneLine = true;
-  /** The runs of a file that holds several, and the one that was told of last. */
+  /** The runs of a file that contains several (two are enough to know). */
   #runs = new Set<string>();
+  /** The run that was printed last. */
   #run: string | undefined;
 
-  /** What the whole run took, as far as it tells. */
+  /** The usage of the whole run, as far as recorded. */
   #spent: { tokens?: number; costMicros?: number } = {};
 
   constructor(config: Config) {
     this.#config = config;
   }
 
-  /** Looks at the lines of the events that are told next, so that all of one line are named in one way. */
+  /** Counts the events per line in the next part, so that all events of a line are referred to in the same way. */
   expect(part: readonly { line: number }[]): void {
     this.#crowds.clear();
     for (const { line } of part) {
@@ -257,7 +261,7 @@ class Story {
     const known = call === undefined ? undefined : this.#events.get(call);
     const text = isResult ? (known?.text ?? event.tool ?? "result") : short(lineOf(event), WIDTH);
     const own = isResult ? known?.whole : summary(event);
-    // What is longer is not held for a note beside it.
+    // Longer texts are not kept just for comparison.
     const whole = own !== undefined && own.length <= COMPARED ? own : "";
     const output = isResult ? short(outcome(event), WIDTH - 2) : undefined;
     const asked = known?.quoted.asked;
@@ -274,7 +278,7 @@ class Story {
   tell(verdict: Verdict, event: Event, line: number): void {
     for (const finding of verdict.findings.toReversed()) {
       const scope = JSON.stringify(finding.scope);
-      // The one that was told of last stands last.
+      // The most recently reported scope comes last.
       this.#scopes.delete(scope);
       this.#scopes.set(scope, finding.scope);
       for (const key of sightings(finding)) this.#seen.set(key, finding.lastSeq);
@@ -282,11 +286,11 @@ class Story {
     const findings = verdict.findings.filter((finding) => reaches(finding.level, "nudge"));
     for (const finding of findings) {
       for (const key of sightings(finding)) {
-        // What was told before it began was another one that looked the same.
+        // An alarm before this loop began was for another loop with the same key.
         if ((this.#alarms.get(key) ?? -1) < finding.onsetSeq) this.#alarms.set(key, verdict.seq);
       }
     }
-    // A new task is another story.
+    // A user message begins a new task.
     if (event.type === "message" && event.role === "user") {
       this.#goesOn();
       this.#stood = undefined;
@@ -326,7 +330,7 @@ class Story {
     for (const part of wrapped(verdict.guidance, WIDTH)) print(`    │ ${paint("italic", part)}`);
   }
 
-  /** Tells in one line how a run went on that nobody stopped. */
+  /** Prints one line for the suppressed verdicts of a run that went on after a gate or halt. */
   #goesOn(): void {
     if (this.#again === undefined) return;
     const { level, would, first, last, times } = this.#again;
@@ -337,14 +341,14 @@ class Story {
     print(`${paint("bold", where)}  ${paint(LEVEL_STYLE[level], level)}${would}  ${often}: ${why}`);
   }
 
-  /** Where an event stands: a line that holds a whole run says nothing, the event's number does. */
+  /** How to refer to an event: by its number if many events share its line, otherwise by step or line. */
   #place(event: Event, seq: number, line: number): string {
     return event.step == null && this.#crowds.has(line) ? `event ${seq}` : place(event, line);
   }
 
-  /** What repeated, as the user's own file has it, but for what is shown already. */
+  /** The evidence of a finding as recorded, without events that are already shown. */
   *#evidence(finding: Finding, shown: Set<number>): Generator<string> {
-    /** What stands there by now, and the whole of it. */
+    /** The full text of each displayed text. */
     const before = new Map<string, string>();
     for (const { seq } of finding.evidence) {
       const event = this.#events.get(seq);
@@ -356,13 +360,16 @@ class Story {
     }
   }
 
-  /** What a report says of an event: the line of a run that stands in one says nothing. */
+  /** The quote of an event for a report, without the line number if the whole run is on one line. */
   #quote(seq: number): Quoted | undefined {
     const event = this.#events.get(seq);
     return event && { ...event.quoted, place: this.#isOneLine && !event.isStep ? undefined : event.quoted.place };
   }
 
-  /** The core's report of a scope, which ends where the loop was last told of; it may have gone on, or the run without it. */
+  /**
+   * The core's report of a scope, plus where the loop last occurred if that was later, or if the run went on without
+   * it.
+   */
   #report(detector: LoopDetector, scope: Scope, lead: Finding): string {
     const alarms = sightings(lead).flatMap((key) => this.#alarms.get(key) ?? []);
     const first = alarms.length === 0 ? undefined : Math.min(...alarms);
@@ -375,7 +382,7 @@ class Story {
     return quoting(text.replace(/^\*\*Since\*\*: .*$/m, (since) => `${since}; last seen at event ${seen}, ${when}`));
   }
 
-  /** The rule that came closest to saying something, where one is half the way there. */
+  /** The rule that came closest to its next threshold, if at least half the way. */
   #closest(detector: LoopDetector): (RuleStanding & { nextThreshold: number }) | undefined {
     const way = ({ count, nextThreshold }: { count: number; nextThreshold: number }) => count / nextThreshold;
     return [{}, ...[...this.#runs].map((run) => ({ run }))]
@@ -385,12 +392,12 @@ class Story {
       .sort((a, b) => way(b) - way(a))[0];
   }
 
-  /** The report, and what tells more: `why` is the command that explains an event of this run. */
+  /** Prints the summary and the reports; `why` is the command that explains an event of this run. */
   end(detector: LoopDetector, { judged, unread, results }: Outcome, why: readonly string[] | undefined): void {
     this.#goesOn();
     const count = cost({ events: judged, ...this.#spent });
     const answered = results === 0 ? "" : `, ${number(results, "result")} among them, whose calls count as answered`;
-    // Of many an agent something was noted, and no more: a report of each would tell of none.
+    // Many scopes may have been observed only: reports are limited to the highest level reached.
     const leads = [...this.#scopes.values()].reverse().flatMap((scope) => {
       const lead = leading(detector.report(scope, "json").findings);
       return lead === undefined ? [] : [{ scope, lead }];
@@ -419,25 +426,25 @@ class Story {
   }
 }
 
-/** What a loop is known again by: its signature may grow with the evidence, and where it began may be forgotten. */
+/** Two keys that identify a loop: the signature may change as evidence grows, and the onset may be forgotten. */
 const sightings = ({ rule, scope, signature, onsetSeq }: Finding): string[] =>
   [signature, onsetSeq].map((one) => JSON.stringify([rule, scope, one]));
 
-/** How the report of a scope begins in which a loop stands. */
+/** Matches the report of a scope that has a loop. */
 const LOOP = /^## Loop Detected/;
 
-/** A word of a command line as a shell reads it. */
+/** Quotes a word for a shell. */
 function word(text: string): string {
   if (/^[\w@%+=:,./~-]+$/.test(text)) return text;
   return /["$`\\!]/.test(text) ? `'${text.replaceAll("'", "'\\''")}'` : `"${text}"`;
 }
 
-/** Events of one line from which on they are told apart by their numbers. */
+/** Number of events on one line above which they are referred to by sequence number. */
 const CROWD = 4;
 
-/** A loop at a level. */
+/** A key for a loop at a level. */
 export const chapter = ({ rule, signature, level }: Finding): string => JSON.stringify([rule, signature, level]);
 
-/** Where an event stands: the host's own step, or the line of the file. */
+/** Refers to an event by the host's step, or else by the line in the file. */
 export const place = (event: Event, line: number): string =>
   event.step == null ? `line ${line}` : `step ${event.step}`;

@@ -1,4 +1,4 @@
-// What was found, in the forms that continuous integration reads.
+// Reports findings in formats for continuous integration.
 
 import { version } from "../core.ts";
 import { RULES } from "../generated/rules.ts";
@@ -8,20 +8,20 @@ import { annotate, bare, printJson, printRaw } from "./print.ts";
 export const REPORTERS = ["junit", "sarif", "github"] as const;
 export type Reporter = (typeof REPORTERS)[number];
 
-/** One run, and what came of it. */
+/** The result of one run. */
 export interface Case {
   file: string;
-  /** What it is called within its file. */
+  /** The name of the run, or its file if it has none. */
   name: string;
   line: number;
-  /** Why it fails; absent where it does not. */
+  /** Why the run fails; absent if it does not. */
   failure?: { kind: string; message: string };
   seconds: number;
-  /** What was found: the first sighting of each finding at the level asked for. */
+  /** The first occurrence of each finding at the requested level or above. */
   findings: { line: number; finding: Pick<Finding, "rule" | "message">; level: Level }[];
 }
 
-/** Prints what came of runs for a program. */
+/** Prints the results of runs in a format. */
 export function report(reporter: Reporter, cases: readonly Case[]): void {
   if (reporter === "junit") printRaw(junit(cases));
   else if (reporter === "sarif") printJson(sarif(cases));
@@ -77,7 +77,7 @@ const SEVERITY: Readonly<Record<Level, "note" | "warning" | "error">> = {
   halt: "error",
 };
 
-/** A text of a SARIF message, in which brackets would begin a link. */
+/** Escapes a text for a SARIF message, in which brackets would begin a link. */
 const unlinked = (text: string): string => bare(text).replaceAll(/[\\[\]]/g, "\\$&");
 
 function sarif(cases: readonly Case[]): object {

@@ -32,7 +32,7 @@ Exit codes: 0 printed, 2 wrong usage.
 const OWN = { json: { type: "boolean", default: false } } as const satisfies Options;
 export const options: Options = OWN;
 
-/** What completion offers. */
+/** Words for completion. */
 export const words: readonly string[] = NAMES;
 
 export async function run(args: string[]): Promise<number> {

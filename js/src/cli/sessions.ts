@@ -1,4 +1,4 @@
-// Where agents keep the logs of their sessions on this machine.
+// Finds the session logs of agents on this machine.
 
 import { readdir, stat } from "node:fs/promises";
 import { homedir } from "node:os";
@@ -12,7 +12,7 @@ import { paint, tell } from "./print.ts";
 export interface Session {
   agent: string;
   file: string;
-  /** When it was written last, in milliseconds since the epoch. */
+  /** When it was last written, in milliseconds since the Unix epoch. */
   at: number;
   bytes: number;
 }
@@ -20,11 +20,13 @@ export interface Session {
 interface Place {
   agent: string;
   folder: string;
-  /** Paths inside the folder, with `/` between, that are sessions, or files of the one that the group `session` names. */
+  /**
+   * Matches `/`-separated paths inside the folder that are sessions, or files of the session named by group `session`.
+   */
   is: RegExp;
 }
 
-/** The folders that are looked into; each agent's own variable counts. */
+/** The folders to search; the agents' own environment variables are respected. */
 function places(env: NodeJS.ProcessEnv = process.env): Place[] {
   const home = env["HOME"] ?? env["USERPROFILE"] ?? homedir();
   const openhands = env["OPENHANDS_PERSISTENCE_DIR"] ?? join(home, ".openhands");
@@ -41,7 +43,7 @@ function places(env: NodeJS.ProcessEnv = process.env): Place[] {
       is: /(^|\/)rollout-[^/]*\.jsonl$/,
     },
     { agent: "Gemini CLI", folder: join(home, ".gemini", "tmp"), is: /\/chats\/session-[^/]*\.jsonl?$/ },
-    // A folder for each session, a file for each event: the folder is the session.
+    // A folder per session with a file per event: the folder is the session.
     {
       agent: "OpenHands",
       folder: env["OPENHANDS_CONVERSATIONS_DIR"] ?? join(openhands, "conversations"),
@@ -57,14 +59,14 @@ function places(env: NodeJS.ProcessEnv = process.env): Place[] {
   ];
 }
 
-/** The folders that are looked into, by the agent. */
+/** The folders to search, by agent. */
 export function foldersOf(): Map<string, string[]> {
   const found = new Map<string, string[]>();
   for (const { agent, folder } of places()) found.set(agent, [...(found.get(agent) ?? []), folder]);
   return found;
 }
 
-/** Where sessions are looked for, in words. */
+/** The agents and folders searched, as text for messages. */
 export const looked = (): string =>
   [...foldersOf()].map(([agent, folders]) => `${agent} (${folders.join(", ")})`).join(", ");
 
@@ -87,13 +89,13 @@ export async function sessions(env?: NodeJS.ProcessEnv): Promise<Session[]> {
   return [...found.values()].sort((a, b) => b.at - a.at);
 }
 
-/** How many sessions are offered. */
+/** Maximum number of sessions to choose from. */
 const OFFERED = 9;
 
 /**
- * The session that is meant by `--last`: the newest one, or the one that a person picks where there is a terminal.
+ * The session for `--last`: the newest one, or on a terminal the one that the user picks.
  *
- * @throws {InputError} where there is none.
+ * @throws {InputError} if there is none, or for an invalid choice.
  */
 export async function last(): Promise<string> {
   const found = await sessions();

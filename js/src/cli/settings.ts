@@ -1,4 +1,4 @@
-// Configurations of people: JSON with comments, with the schema that their editor reads beside it.
+// Reads configuration files: JSON with comments and trailing commas, and a `$schema` for editors.
 
 import { access } from "node:fs/promises";
 import { type Node, type ParseError, parse, parseTree, printParseErrorCode, visit } from "jsonc-parser";
@@ -10,25 +10,25 @@ import { located, shown, text } from "./input.ts";
 import { NAME } from "./name.ts";
 import { tell } from "./print.ts";
 
-/** A configuration, and where it comes from. */
+/** A configuration and its source. */
 export interface Settings {
-  /** As the core is given it. */
+  /** The plain JSON text for the core, without comments and `$schema`. */
   text: string;
   config: Config;
   file: string | undefined;
-  /** As it stands in the file. */
+  /** The original contents of the file. */
   document: string;
-  /** What the file says of the schema by which an editor checks it. */
+  /** The value of `$schema`. */
   schema?: string;
 }
 
-/** The options of every command that takes a configuration. */
+/** The command-line options of every command that takes a configuration. */
 export const OPTIONS = { config: { type: "string" }, "no-config": { type: "boolean", default: false } } as const;
 
 /**
- * The configuration that is named, or else the one beside the working folder; nothing where there is neither.
+ * The configuration named by `--config`, or else the one in the working folder; undefined if there is neither.
  *
- * @throws {InputError} when it cannot be read or is not sound.
+ * @throws {InputError} if it cannot be read or is invalid.
  */
 export async function settings(values: { config?: string; "no-config"?: boolean }): Promise<Settings | undefined> {
   if (values.config !== undefined) return read(values.config);
@@ -44,9 +44,9 @@ export const exists = (file: string): Promise<boolean> =>
   );
 
 /**
- * Reads a configuration and has the core check it.
+ * Reads a configuration and checks it with the core.
  *
- * @throws {InputError} when it cannot be read or is not sound.
+ * @throws {InputError} if it cannot be read or is invalid.
  */
 export async function read(file: string): Promise<Settings> {
   const document = await text(file);
@@ -72,7 +72,7 @@ export async function read(file: string): Promise<Settings> {
   return { text: own, config: JSON.parse(own), file, document, ...(typeof schema === "string" && { schema }) };
 }
 
-/** Whether comments stand in a document. */
+/** Whether a document contains comments. */
 export function hasComments(document: string): boolean {
   let found = false;
   visit(document, {
@@ -83,13 +83,13 @@ export function hasComments(document: string): boolean {
   return found;
 }
 
-/** Levels of a document that the core reads; what reads comments would fall over many more. */
+/** Maximum nesting depth of a document, as in the core; the parser of comments would overflow at far greater depths. */
 const DEPTH = 120;
 
-/** Brackets, and what may hold some that are none: texts and comments. */
+/** Matches brackets, and strings and comments, which may contain brackets that do not count. */
 const TOKENS = /"(?:\\.|[^"\\\n])*"?|\/\/.*|\/\*[\s\S]*?\*\/|[[\]{}]/g;
 
-/** The line, counted from 1, from which on a document is nested too deep. */
+/** The line, from 1, at which a document becomes too deeply nested. */
 function deepLine(document: string): number | undefined {
   let depth = 0;
   for (const { 0: token, index } of document.matchAll(TOKENS)) {
@@ -100,18 +100,18 @@ function deepLine(document: string): number | undefined {
   return undefined;
 }
 
-/** Something about a sound configuration that may not be meant. */
+/** Something in a valid configuration that may be unintended. */
 export interface Note {
   line: number;
   field: string;
   message: string;
 }
 
-/** Fields of which 0 is no number but a switch: rungs of rules and counters, and budgets. */
+/** Fields in which 0 switches something off: thresholds of rules and counters, and budgets. */
 const RUNG = /^(?:.*\.)?(?:rules|counters)\.[^.]+\.(?:nudge|block|gate|halt)$/;
 const BUDGET = /^budgets\.\w+$/;
 
-/** What of a sound document may not be meant: keys that stand twice, and zeros that switch something off. */
+/** What may be unintended in a valid document: duplicate keys, and zeros that switch something off. */
 export function notes(document: string): Note[] {
   const found: Note[] = [];
   const note = (offset: number, field: string, message: string) =>
@@ -138,7 +138,7 @@ export function notes(document: string): Note[] {
   return found;
 }
 
-/** Where a document is broken, and how: `3: invalid-json: …`. */
+/** The line and kind of a syntax error: `3: invalid-json: …`. */
 function brokenAt(document: string): string {
   const errors: ParseError[] = [];
   parse(document, errors, { allowTrailingComma: true });
@@ -148,13 +148,13 @@ function brokenAt(document: string): string {
   return `${line}: invalid-json: ${what}`;
 }
 
-/** What the parser has no name for that says what to do. */
+/** Descriptions for errors of the parser whose names are not helpful. */
 const WORDS: Readonly<Record<string, string>> = {
   InvalidSymbol: "a word without quotes that JSON does not know",
   InvalidCharacter: "a character that may not stand in a text as it is",
 };
 
-/** An error of the parser as a person reads it: the line, and what is wrong at which column of it. */
+/** A readable form of a parser error: the line, from 1, and a description with the column. */
 export function inWords(document: string, { error, offset }: ParseError): { line: number; what: string } {
   const before = document.slice(0, offset).split("\n");
   const name = printParseErrorCode(error);
@@ -167,10 +167,10 @@ export function inWords(document: string, { error, offset }: ParseError): { line
   return { line: before.length, what: `${what} at column ${(before.at(-1)?.length ?? 0) + 1}` };
 }
 
-/** The document as plain JSON: comments and commas behind the last element become blanks, so that places stay. */
+/** The document as plain JSON: comments and trailing commas become spaces, so that positions are kept. */
 function withoutComments(document: string): string {
   const blanks: [offset: number, length: number][] = [];
-  /** Where a comma stands that nothing has followed yet. */
+  /** The offset of a comma that nothing has followed yet. */
   let comma: number | undefined;
   const follows = () => {
     comma = undefined;
@@ -202,5 +202,5 @@ function withoutComments(document: string): string {
   return plain + source.slice(at);
 }
 
-/** The text of a configuration file, checked, as the core is given it. */
+/** The checked text of a configuration file for the core; throws an {@link InputError}. */
 export const configText = async (file: string): Promise<string> => (await read(file)).text;

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Where the command begins. A hook is started for every call of a tool, so that it has a file of its own; whoever types it, or
-// has something to install, gets the whole command.
+// The entry point of the command. A host starts a hook for every tool call, so that case has its own small bundle;
+// everything else, including hooks typed by hand and `hook install`, loads the whole command.
 import { fstatSync } from "node:fs";
 
 const [name, ...args] = process.argv.slice(2);

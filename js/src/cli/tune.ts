@@ -46,24 +46,25 @@ is no alarm, 2 wrong usage, 3 the rate cannot be met, or not without losing a la
 without a label are.
 `;
 
-/** What a run is for the count. */
+/** How a run is counted. */
 type Kind = "honest" | "loop" | "failed";
 
 interface Run extends Trace {
   kind: Kind;
-  /** The call of each result, and the result of each call. */
+  /** The index of each result's call and of each call's result. */
   partner: (number | undefined)[];
 }
 
-/** The most that one rule had against one run, for one tool where the evidence is all of one. */
+/** The strongest alarm of one rule about the same tools in one run. */
 interface Alarm {
   rule: string;
-  /** The tools of the evidence, and of the event that raised it. */
+  /** The tools of the evidence and of the event that raised it. */
   tools: string[];
-  /** The most evidence, in thresholds that nothing multiplies. */
+  /** The most evidence, divided by the factor applied to the thresholds. */
   count: number;
-  /** Index of the event that raised the first one, and its number where the detector gave it one. */
+  /** The index of the event that raised the first alarm. */
   index: number;
+  /** The sequence number of that event's verdict. */
   seq: number;
   line: number;
   message: string;
@@ -71,39 +72,39 @@ interface Alarm {
   fields: string[];
 }
 
-/** What came of one run. */
+/** The result of replaying one run. */
 interface Outcome {
   alarms: Alarm[];
-  /** Whether a labelled loop was found when it should be. */
+  /** Whether a labelled loop was found in time. */
   caught: boolean;
-  /** Events that were judged. */
+  /** The number of events judged. */
   judged: number;
 }
 
-/** A change that may help. */
+/** A change that may reduce false alarms. */
 interface Candidate {
   change: Config;
-  /** The tool it is about; none for a change for all. */
+  /** The tool that it affects; undefined for a change that affects all. */
   tool: string | undefined;
-  /** How much of the detection it gives up: of two that do as well, the lower one is taken. */
+  /** How much detection it gives up, from 0: of two equally good candidates the cheaper one is taken. */
   cost: number;
 }
 
-/** A change that was taken, and what it did. */
+/** A change that was taken, with the number of runs with false alarms before and after. */
 interface Step {
   change: Config;
   before: number;
   after: number;
 }
 
-/** A change that would have helped, but for the labelled loops it loses. */
+/** A change that would have helped but loses labelled loops. */
 interface Refused extends Step {
   lost: string[];
 }
 
-/** How many values of a threshold are tried for one rule and tool. */
+/** Maximum number of threshold values tried per rule and tool. */
 const THRESHOLDS = 6;
-/** How many of the alarms that are left are told of each. */
+/** Maximum number of remaining alarms shown. */
 const SHOWN = 5;
 
 const OWN = {
@@ -117,7 +118,7 @@ const OWN = {
 } as const satisfies Options;
 export const options: Options = OWN;
 
-/** What runs without a label can be said to be. */
+/** How runs without a label can be treated. */
 const UNLABELLED = ["honest", "loop", "skip"] as const;
 type Unlabelled = (typeof UNLABELLED)[number];
 export async function run(args: string[]): Promise<number> {
@@ -147,7 +148,7 @@ export async function run(args: string[]): Promise<number> {
       unread.push(error.message);
       return undefined;
     });
-    // A folder of a project may hold JSON that is no run.
+    // A project folder may contain JSON files that are not runs.
     if (traces?.length === 0 && (named || !/\.json$/.test(file))) unread.push(absence(file, known));
     for (const trace of traces?.flatMap(apart) ?? []) {
       if (trace.wrong.length > 0) {
@@ -175,7 +176,7 @@ export async function run(args: string[]): Promise<number> {
   }
 }
 
-/** What would be lost of what stands in a file when a configuration is written there. */
+/** What would be lost by writing a configuration to a file; undefined if nothing. */
 async function loss(output: string, base: Settings | undefined): Promise<string | undefined> {
   const found = await read(output).catch((error: unknown) => {
     if (!(error instanceof InputError)) throw error;
@@ -184,7 +185,7 @@ async function loss(output: string, base: Settings | undefined): Promise<string 
   if (found === undefined) return "is there, and no configuration";
   if (hasComments(found.document)) return "holds comments, which would be lost";
   if (base?.file !== undefined && resolve(base.file) === resolve(output)) return undefined;
-  // What stands there may be what was suggested before, but for the configuration that every command here uses.
+  // Rules and tools may be an earlier suggestion, except in the default configuration of this folder.
   const isOwn = resolve(output) === resolve(NAME);
   const from: Record<string, unknown> = { ...base?.config };
   const lost = Object.entries(found.config).filter(
@@ -195,7 +196,7 @@ async function loss(output: string, base: Settings | undefined): Promise<string 
   return `holds settings that would be lost (${lost.map(([name]) => name).join(", ")}), since tune does not start from them`;
 }
 
-/** Tells the last of what there is to say of each file, and whether most of one cannot be read and nothing was found in it. */
+/** Prints the complaints about each file. Returns whether most of a file is unreadable and nothing was found in it. */
 function ended({ runs, first }: Tuning, complaints: ReadonlyMap<string, Complaints>): boolean {
   let isUnsure = false;
   for (const [file, known] of complaints) {
@@ -216,7 +217,7 @@ interface How {
   json: boolean;
 }
 
-/** Tunes to runs that were read, and tells what came of it. */
+/** Tunes to the runs, prints the result and returns the exit code. */
 async function tuned(all: Tuning, config: Config, how: How): Promise<number> {
   const { least, rate, output, json } = how;
   let { unlabelled } = how;
@@ -247,7 +248,7 @@ async function tuned(all: Tuning, config: Config, how: How): Promise<number> {
   }
   tuning.search();
   const kept = !tuning.isMet ? "the rate is not met" : tuning.honest === 0 ? "no rate can be told" : undefined;
-  // Written first: whoever reads what is printed may stop reading.
+  // Written before printing, because the reader may close the pipe.
   if (output !== undefined && kept === undefined) await write(output, tuning.config);
   if (json) printJson(tuning.result());
   else for (const line of told(tuning)) print(line);
@@ -258,14 +259,14 @@ async function tuned(all: Tuning, config: Config, how: How): Promise<number> {
   return tuning.isMet ? 0 : 3;
 }
 
-/** Writes a configuration, with the schema that an editor finds in the file. */
+/** Writes a configuration, keeping the `$schema` of an existing file. */
 async function write(output: string, config: Config): Promise<void> {
   const before = await read(output).catch(() => undefined);
   const whole = { ...(before?.schema !== undefined && { $schema: before.schema }), ...config };
   await save(output, `${JSON.stringify(whole, null, 2)}\n`);
 }
 
-/** Asks what runs are of which half or more have an alarm: settings that silence loops would be worse than none. */
+/** Asks what unlabelled runs are if half or more have alarms: settings that silence real loops would be harmful. */
 async function asked(all: number, alarmed: number, least: Level): Promise<Unlabelled | undefined> {
   tell(
     `loopwarden: ${count(all, "run")} without a label, and ${alarmed} of them with an alarm at ${least} or above: these may be loops.\n` +
@@ -285,7 +286,7 @@ async function asked(all: number, alarmed: number, least: Level): Promise<Unlabe
 
 const isUnlabelled = ({ labels: { expect, success } }: Trace): boolean => expect == null && success == null;
 
-/** Reads a share: 0.01 or 1%. */
+/** Parses a share from 0 to below 1: 0.01 or 1%. */
 function share(text: string): number {
   const found = /^(\d+(?:\.\d+)?|\.\d+)(%?)$/.exec(text.trim());
   const rate = found === null ? Number.NaN : Number(found[1]) / (found[2] === "%" ? 100 : 1);
@@ -298,29 +299,30 @@ function kindOf({ labels: { expect, success } }: Trace): Kind {
   return expect !== "no-loop" && success === false ? "failed" : "honest";
 }
 
-/** How a person finds a run again. */
+/** The name of a run in messages. */
 const named = ({ file, id }: Trace): string => (id === undefined ? file : `${file} ${id}`);
 
 class Tuning {
   readonly runs: Run[];
   readonly least: Level;
   readonly rate: number;
-  /** Honest runs that may have an alarm. */
+  /** The number of honest runs that may have an alarm. */
   readonly allowed: number;
-  /** What came of each run under the configuration to start from. */
+  /** The outcome of each run under the initial configuration. */
   readonly first: Outcome[];
-  /** The changes that were taken. */
+  /** The changes taken. */
   steps: Step[] = [];
-  /** The changes that would have helped, but lose a loop. */
+  /** The changes that would have helped but lose a loop. */
   refused: Refused[] = [];
-  /** The configuration so far, and what came of each run under it. */
+  /** The current configuration. */
   config: Config;
+  /** The outcome of each run under the current configuration. */
   now: Outcome[];
   readonly #base: Config;
   readonly #force = new Map<string, InForce>();
   #told = 0;
 
-  /** Complaints about each file take what is refused, where that was not told before. */
+  /** Rejected events are added to the `complaints` of their files. */
   constructor(runs: Run[], config: Config, least: Level, rate: number, complaints?: ReadonlyMap<string, Complaints>) {
     this.runs = runs;
     this.least = least;
@@ -339,7 +341,7 @@ class Tuning {
     this.runs = runs.filter((_, index) => isRun[index]);
     this.first = all.filter((_, index) => isRun[index]);
     this.now = this.first;
-    // A rate of 0.29 of 100 runs is 29, whatever the double says.
+    // Compensates for rounding: a rate of 0.29 of 100 runs must give 29.
     this.allowed = Math.floor(rate * this.honest + 1e-9);
   }
 
@@ -351,7 +353,7 @@ class Tuning {
     return this.falseAlarms(this.now) <= this.allowed;
   }
 
-  /** Runs without a label, and how many of them have an alarm at first. */
+  /** The number of runs without a label, and how many of them have an alarm initially. */
   unlabelled(): { bare: number; alarmed: number } {
     const found = this.runs.flatMap((trace, index) =>
       isUnlabelled(trace) ? [this.first[index]?.alarms.length ?? 0] : [],
@@ -372,8 +374,8 @@ class Tuning {
   }
 
   /**
-   * What there is less of when a change helps: runs with a false alarm, then false alarms. A run in which two rules are
-   * wrong is only quiet when both are, and the first change must be worth something too.
+   * What a change has to reduce: runs with false alarms first, then the number of false alarms. A run in which two
+   * rules are wrong is only quiet after two changes, and the first must count as progress too.
    */
   #noise(outcomes: Outcome[]): number {
     const alarms = this.runs.map(({ kind }, index) => (kind === "honest" ? (outcomes[index]?.alarms.length ?? 0) : 0));
@@ -386,18 +388,18 @@ class Tuning {
     );
   }
 
-  /** Takes one change after the other, and then drops those without which it is as good. */
+  /** Takes changes greedily, then drops those that turn out to be unnecessary. */
   search(): void {
     const hopeless = new Set<string>();
     while (!this.isMet) {
-      // Settings of one tool come first; only where they do no more is anything changed for all.
+      // Settings of single tools come first; only if they no longer help are global settings changed.
       const step = this.#best(this.#perTool(), hopeless) ?? this.#best(this.#forAll(), hopeless);
       if (step === undefined) break;
       this.#take(step.change, step.outcomes);
     }
     this.#prune();
     this.steps = joined(this.steps);
-    // What is printed is what all runs gave under the whole configuration, and nothing that was put together.
+    // The printed result is a full replay under the final configuration, not combined from partial ones.
     if (this.steps.length > 0) this.now = this.#replay(this.config, () => true, []);
     this.#clear();
   }
@@ -415,7 +417,7 @@ class Tuning {
       const kept = this.steps.filter((_, at) => at !== index);
       const outcomes = this.#replay(together(this.#base, kept), () => true, []);
       if (this.falseAlarms(outcomes) > most || this.#lost(outcomes).length > 0) continue;
-      // Replayed one after the other, so that each tells its own effect.
+      // Replayed one after the other, so that each step shows its own effect.
       [this.steps, this.config, this.now] = [[], this.#base, this.first];
       for (const { change } of kept) {
         this.#take(
@@ -426,14 +428,16 @@ class Tuning {
     }
   }
 
-  /** The labelled loops that were caught at first and are not any more. */
+  /** The labelled loops that were caught initially and no longer are. */
   #lost(outcomes: Outcome[]): string[] {
     return this.runs
       .filter((trace, index) => trace.kind === "loop" && this.first[index]?.caught && !outcomes[index]?.caught)
       .map(named);
   }
 
-  /** The change that is worth most: of those that are enough the one that gives up least, else the one that does most. */
+  /**
+   * The best change: of those that are sufficient the one with the lowest cost, else the one with the largest effect.
+   */
   #best(candidates: Candidate[], hopeless: Set<string>): { change: Config; outcomes: Outcome[] } | undefined {
     const before = this.#noise(this.now);
     const open = candidates
@@ -461,7 +465,7 @@ class Tuning {
     return undefined;
   }
 
-  /** False alarms that would be left, as far as the runs tell that have one now. */
+  /** The noise that would be left, replaying only the runs that have a false alarm now. */
   #screen({ change, tool }: Candidate): number {
     const alarmed = (trace: Run, index: number) =>
       trace.kind === "honest" &&
@@ -470,7 +474,7 @@ class Tuning {
     return this.#noise(this.#replay(merged(this.config, change), alarmed, this.now));
   }
 
-  /** The false alarms, by rule and tools, in the order of the runs. */
+  /** The false alarms grouped by rule and tools, in the order of the runs. */
   groups(): Alarm[][] {
     const groups = new Map<string, Alarm[]>();
     for (const [index, { kind }] of this.runs.entries()) {
@@ -523,7 +527,7 @@ class Tuning {
     ]);
   }
 
-  /** Thresholds that some or all of these alarms of one rule stay below, lowest first. */
+  /** Threshold settings above the counts of some or all of these alarms of one rule, lowest first. */
   #thresholds(tool: string | undefined, alarms: Alarm[]): object[] {
     const rule = this.#inForce(tool).rules.find(({ id }) => id === alarms[0]?.rule);
     if (rule === undefined) return [];
@@ -531,7 +535,7 @@ class Tuning {
     const stride = Math.max(1, Math.ceil(counts.length / THRESHOLDS));
     const tried = counts.filter((_, index) => (counts.length - 1 - index) % stride === 0);
     const rungs = RUNGS.filter((rung) => rule[rung] !== 0);
-    // A relapse is blocked at once, so that only the lowest rung keeps a loop silent for good.
+    // A loop that resumes after a nudge is blocked at once, so only the lowest threshold keeps it silent for good.
     const from = new Set<Rung | undefined>([rungs.find((rung) => reaches(rung, this.least)), rungs[0]]);
     return tried.flatMap((most) =>
       [...from].flatMap((rung) => {
@@ -549,7 +553,7 @@ class Tuning {
     return known;
   }
 
-  /** What comes of the runs that are concerned, and of the others what is known of them. */
+  /** The outcomes of all runs: replays those concerned, and takes the known outcomes of the others. */
   #replay(
     config: Config,
     isConcerned: (run: Run, index: number) => boolean,
@@ -571,7 +575,7 @@ class Tuning {
     });
   }
 
-  /** A line on a terminal's stderr, overwritten as things go on. */
+  /** Shows progress on a terminal. */
   #tell(): void {
     this.#told++;
     if (this.#told % 50 === 0) progress(`replaying … ${this.#told}`);
@@ -581,7 +585,7 @@ class Tuning {
     progress(undefined);
   }
 
-  /** Every rule that raised an alarm, at first, in the order of how many of them were false. */
+  /** Every rule that raised an alarm initially, by number of honest runs with a false alarm. */
   rules(): { rule: string; runs: number; false: number; loops: number; failed: number; tools: [string, number][] }[] {
     const rules = new Map<string, { kinds: Record<Kind, number>; tools: Map<string, number> }>();
     for (const [index, { kind }] of this.runs.entries()) {
@@ -610,7 +614,7 @@ class Tuning {
       .sort((a, b) => b.false - a.false || b.runs - a.runs || (a.rule < b.rule ? -1 : 1));
   }
 
-  /** The false alarms that are left, the first one of each rule and run. */
+  /** The remaining false alarms, one per run, rule and set of tools. */
   left(): (Alarm & { trace: Run })[] {
     return this.runs.flatMap((trace, index) =>
       trace.kind === "honest" ? (this.now[index]?.alarms ?? []).map((alarm) => ({ ...alarm, trace })) : [],
@@ -642,7 +646,7 @@ class Tuning {
   }
 }
 
-/** The steps, each of which does something: what does nothing alone belongs to what does something with it. */
+/** Merges steps without an effect of their own into the next step that has one. */
 function joined(steps: Step[]): Step[] {
   const found: Step[] = [];
   let open: Config = {};
@@ -655,11 +659,11 @@ function joined(steps: Step[]): Step[] {
   return found;
 }
 
-/** The configuration with all of these changes. */
+/** A configuration with all of these changes. */
 const together = (base: Config, steps: { change: Config }[]): Config =>
   steps.reduce((config, { change }) => merged(config, change), base);
 
-/** Whether a tool's name says that it is asked again and again. */
+/** Whether a tool's name suggests that it is used for polling. */
 function isPoll(tool: string): boolean {
   const words = tool
     .replaceAll(/([a-z])([A-Z])/g, "$1_$2")
@@ -668,7 +672,7 @@ function isPoll(tool: string): boolean {
   return words.some((word) => /^(poll|wait|status|state|progress|watch|tail|health|ping|heartbeat|queue)/.test(word));
 }
 
-/** Replays one run. */
+/** Replays one run under a configuration. */
 function judged(
   run: Run,
   config: string,
@@ -678,7 +682,7 @@ function judged(
 ): Outcome {
   const detector = new LoopDetector(config);
   const alarms = new Map<string, { alarm: Alarm; isAlarm: boolean }>();
-  /** Where in the run the event with a number stands. */
+  /** The index of each event by sequence number. */
   const places = new Map<number, number>();
   let first: number | undefined;
   let judged = 0;
@@ -704,8 +708,8 @@ function judged(
 }
 
 /**
- * Keeps of alarms of one rule about the same tools where they began, and the most evidence: also that which was only
- * observed, since a loop is nudged once however far it goes on.
+ * Merges alarms of one rule about the same tools: keeps the first one and the highest count. That includes findings
+ * which were only observed, because a loop is nudged once however long it goes on.
  */
 function note(alarms: Map<string, { alarm: Alarm; isAlarm: boolean }>, alarm: Alarm, isAlarm: boolean): void {
   const key = JSON.stringify([alarm.rule, alarm.tools]);
@@ -747,14 +751,14 @@ function alarmOf(
   };
 }
 
-/** The arguments of the call at an event, or of the call whose result it is. */
+/** The arguments of the call at an index, or of the call of the result there. */
 function argsAt(run: Run, place: number): unknown {
   const event = run.events[place]?.event;
   const call = event?.type === "tool-result" ? run.events[run.partner[place] ?? -1]?.event : event;
   return call?.type === "tool-call" ? call.args : undefined;
 }
 
-/** The fields that are not the same in all of these objects. */
+/** The fields whose values differ between these objects. */
 function differing(all: unknown[]): string[] {
   const objects = all.filter((args) => typeof args === "object" && args !== null && !Array.isArray(args)) as object[];
   const names = [...new Set(objects.flatMap((args) => Object.keys(args)))].sort();
@@ -840,7 +844,7 @@ function told(tuning: Tuning): string[] {
     }
     if (left.length > SHOWN) lines.push(`  and ${left.length - SHOWN} more`);
   }
-  // The rule of three: none in n runs leaves room for a rate of 3/n.
+  // The rule of three: with no event in n runs, the 95 % upper bound of the rate is about 3/n.
   if (tuning.isMet && after === 0 && 3 / honest > tuning.rate)
     lines.push(
       "",
@@ -850,11 +854,11 @@ function told(tuning: Tuning): string[] {
   return lines;
 }
 
-/** The arguments that lead `explain` to an event. */
+/** The arguments with which `explain` explains an event. */
 function found({ file, id, format, events }: Trace, index: number, seq: number): string {
   const word = (text: string) => (/^[\w./@:+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
   const line = events[index]?.line;
-  // Of events that share a line the last one is meant by it. The runs of a file have no numbers of their own there.
+  // A line refers to its last event. Several runs in one file have no separate sequence numbers in `explain`.
   const isLast = events.findLastIndex((event) => event.line === line) === index || id !== undefined;
   if (format !== "scenario") return `${word(file)} --at ${isLast ? `line:${line}` : seq}`;
   return `${word(file)} --scenario ${word(id ?? "")} --at ${seq}`;

@@ -89,7 +89,7 @@ export async function run(args: string[]): Promise<number> {
   return code;
 }
 
-/** How the pages that this command writes begin. */
+/** Identifies the pages that this command writes. */
 const OURS = '<meta name="generator" content="loopwarden view">';
 
 async function noPage(file: string): Promise<string | undefined> {
@@ -104,7 +104,7 @@ async function noPage(file: string): Promise<string | undefined> {
   }
 }
 
-/** Serves the page of a session that is going on. */
+/** Serves the page of a live session. */
 async function live(
   name: string | undefined,
   values: {
@@ -149,14 +149,15 @@ async function live(
 /** A recorded run, and how much of it could be read. */
 interface Read {
   run: Trace;
-  /** Events that were judged, and lines and events that could not be read. */
+  /** The number of events judged. */
   judged: number;
+  /** The number of lines and events that could not be read. */
   unread: number;
-  /** Nothing was found, in a log of which most could not be read. */
+  /** Whether nothing was found in a log of which most could not be read. */
   isUnknown: boolean;
 }
 
-/** Reads a recorded run. Its broken lines and the events that are refused are reported as replay does. */
+/** Reads a recorded run. Unreadable lines and rejected events are reported as by `replay`. */
 async function readRun(
   file: string,
   found: Settings | undefined,
@@ -175,7 +176,7 @@ async function readRun(
     complaints.add(line, ...messages);
   };
   const run = await chosenRun(file, runsOf(file, complain, wanted), scenario, complaints);
-  // Of a file of scenarios what stands beside this one is another's.
+  // In a file of scenarios, the other complaints belong to other scenarios.
   const before = run.whole ? 0 : complaints.count;
   if (!run.whole) errors.length = 0;
   const own: Config | undefined = run.config === undefined ? undefined : JSON.parse(run.config);
@@ -200,7 +201,7 @@ async function readRun(
   complaints.end(judged, known === 0 ? 0 : unread);
   if (known === 0) nothing(file, complaints);
   const name = file === "-" ? shown(file) : basename(file);
-  // The page reads a scenario as a trace.
+  // The page treats a scenario as a trace.
   const format = run.format === "scenario" ? "trace" : run.format;
   return {
     run: { name, format, events, lines, errors, config },
@@ -210,19 +211,19 @@ async function readRun(
   };
 }
 
-/** The page with a run in it, or with where the run comes from, or empty. */
+/** The HTML of the page: with a run embedded, with the source of a live run, or empty. */
 async function page(run: Trace | Source | undefined): Promise<string> {
   const [template, core, tools] = await Promise.all(
     ["./view.html", "./core.wasm", "./tools.wasm"].map((name) => readFile(new URL(name, import.meta.url))),
   );
   const packed = (module: Buffer | undefined) => gzipSync(module ?? "", { level: 9 }).toString("base64");
   const parts: Record<string, string> = {
-    // Inside a script element only `<` could begin something else.
+    // Inside a script element, only `<` could end it.
     trace: inert(JSON.stringify(run ?? null)).replaceAll("<", "\\u003c"),
     core: packed(core),
     tools: packed(tools),
   };
-  // A page that stands for itself talks to nobody; one that is served to where it came from.
+  // A standalone page may connect to nothing, a served one only to its own origin.
   const policy = run !== undefined && isSource(run) ? "default-src 'none'; connect-src 'self';" : "default-src 'none';";
   return String(template)
     .replace("default-src 'none';", policy)
@@ -232,7 +233,7 @@ async function page(run: Trace | Source | undefined): Promise<string> {
     );
 }
 
-/** Opens an address as a person would; that there is no browser is no failure. */
+/** Opens an address in the browser. Having no browser is not an error. */
 function show(url: string): void {
   const opener: Partial<Record<NodeJS.Platform, [string, string[]]>> = {
     darwin: ["open", [url]],

@@ -61,16 +61,17 @@ const OWN = {
 } as const satisfies Options;
 export const options: Options = OWN;
 
-/** Milliseconds between two looks at a session, and at the folders for a newer one. */
+/** Polling interval of a session, in milliseconds. */
 const EVERY = 250;
+/** Interval for finding newer sessions in the folders, in milliseconds. */
 const LOOK_ROUND = 2_000;
-/** Milliseconds without a word after which another session that is written to is followed instead. */
+/** Time without a write after which another session that is being written is followed instead, in milliseconds. */
 const QUIET = 20_000;
-/** Sessions that are remembered, so that one that goes on is not told from its beginning. */
+/** Maximum number of sessions remembered, so that one that continues is not printed from its beginning. */
 const KEPT = 16;
-/** Seconds that --idle may be. */
+/** Maximum value of --idle, in seconds. */
 const LONGEST_IDLE = 31_536_000;
-/** How wide a step and an advice may be. */
+/** Maximum width of printed steps and guidance, in characters. */
 const WIDTH = 96;
 
 export async function run(args: string[]): Promise<number> {
@@ -126,52 +127,52 @@ interface How {
   format: TranscriptFormat | undefined;
 }
 
-/** One session that is followed. */
+/** A session that is followed. */
 interface Following {
   session: Pick<Session, "file" | "agent">;
   source: Followed;
   live: Live;
   complaints: Complaints;
-  /** Whether anything of it was read. */
+  /** Whether any event was read. */
   begun: boolean;
-  /** Whether what it holds when it is first read was written before anybody watched. */
+  /** Whether its initial contents were written before watching began. */
   old: boolean;
-  /** Whether it was said that nothing of what it holds can be read. */
+  /** Whether it was reported that nothing can be read. */
   doubted: boolean;
-  /** Whether it turned out to be no log. */
+  /** Whether it turned out not to be a log. */
   dead: boolean;
-  /** Findings that were told. */
+  /** Findings reported, by {@link chapter}. */
   told: Set<string>;
-  /** Calls by their place, until they are answered. */
+  /** Open calls by the index of their event. */
   calls: Map<number, string>;
   steps: number;
-  /** Events that were judged. */
+  /** The number of events judged. */
   judged: number;
   strongest: Level;
 }
 
-/** Follows sessions and tells of them. */
+/** Follows sessions and prints them. */
 class Watch {
   readonly #how: How;
   readonly #following = new Map<string, Following>();
   #current: Following | undefined;
-  /** The folder, or the usual ones where there is none; nothing where one session was named. */
+  /** The folder to watch (without `path`, those of the known agents); undefined if a single session was named. */
   #folder: { path: string | undefined } | undefined;
-  /** What was there when watching began, and when. */
+  /** The sessions that existed when watching began. */
   readonly #known = new Set<string>();
   readonly #began = Date.now();
   #looked = 0;
   #spoke = Date.now();
   #label = "";
   reached = false;
-  /** Whether of what was named most could not be read: that nothing is wrong is not known of it then. */
+  /** Whether most of the named session could not be read, so that finding nothing means little. */
   isUnread = false;
 
   constructor(how: How) {
     this.#how = how;
   }
 
-  /** Milliseconds since anything was written that could be read. */
+  /** Time since the last readable event, in milliseconds. */
   get quiet(): number {
     return Date.now() - this.#spoke;
   }
@@ -206,7 +207,7 @@ class Watch {
       const { session, steps, told, strongest, complaints, live, begun, source, judged } = following;
       const isAlien = !begun && source.isText;
       if (isAlien) this.#doubt(following);
-      // One file of a folder that is no log says nothing of the others.
+      // In a folder, a file that is not a log does not matter.
       this.isUnread = this.#folder === undefined && (isAlien || isMostlyUnread(complaints.count, judged));
       complaints.end(judged);
       live.free();
@@ -216,13 +217,13 @@ class Watch {
     }
   }
 
-  /** Looks whether another session is to be followed. */
+  /** Checks whether to follow another session. */
   async #lookRound(): Promise<void> {
     if (this.#folder === undefined || Date.now() - this.#looked < LOOK_ROUND) return;
     const began = Date.now();
     const all = await candidates(this.#folder.path);
     const found = all.filter(({ file }) => this.#following.get(file)?.dead !== true);
-    // A folder that takes long to look through is looked through less often.
+    // A folder that takes long to scan is scanned less often.
     this.#looked = Date.now() + (Date.now() - began) * 9;
     if (this.#how.all) {
       for (const session of found) if (session.at >= this.#began) this.#follow(session, this.#known.has(session.file));
@@ -270,7 +271,7 @@ class Watch {
     const { source, live, session } = following;
     if (following.dead) return;
     const look = await source.look().catch((error: unknown) => {
-      // One file that is no log must not end the watch of a folder.
+      // A file that is not a log must not end the watch of a folder.
       if (this.#folder === undefined || !(error instanceof InputError)) throw error;
       following.dead = true;
       if (this.#current === following) [this.#current, this.#looked] = [undefined, 0];
@@ -280,7 +281,7 @@ class Watch {
     if (look === undefined) return;
     if ("gone" in look) {
       tell(`loopwarden: ${session.file}: ${look.gone}; waiting for it`);
-      // What is not there yet is all news when it comes.
+      // A file that does not exist yet will be all new.
       if (!following.begun) following.old = false;
       return;
     }
@@ -310,17 +311,17 @@ class Watch {
     this.#showRunning(following);
   }
 
-  /** Says once that nothing of a file could be understood. */
+  /** Reports once that no event of a file can be read. */
   #doubt(following: Following): void {
     if (following.doubted) return;
     following.doubted = true;
     tell(`loopwarden: ${following.session.file}: holds no event that can be read so far. ${UNKNOWN}`);
   }
 
-  /** Judges what was written before anybody watched, and says what stands. */
+  /** Judges what was written before watching began and prints a summary. */
   #sumUp(following: Following, { seen, format }: Update): void {
     const { session } = following;
-    // Only counted: what goes on is told at its next step all the same.
+    // Only counted: a loop that goes on is still reported at its next step.
     const stood = new Set<string>();
     let last: Seen | undefined;
     for (const one of seen) {
@@ -380,7 +381,7 @@ class Watch {
       const isNews = reaches(finding.level, "nudge") || reaches(finding.level, this.#how.least);
       return isNews && !told.has(chapter(finding));
     });
-    // A call is told with its answer; where something is found before that, at once.
+    // A call is printed together with its result, or immediately if it has a finding.
     if (news.length > 0 && event.type === "tool-call" && !this.#how.json) this.#step(seen, undefined, true);
     for (const finding of news) {
       told.add(chapter(finding));
@@ -397,12 +398,12 @@ class Watch {
       this.#how.alarm.raise({ finding, file, agent, line, json: JSON.stringify(record) });
     }
     if (news.length === 0 || this.#how.json || verdict.guidance === undefined) return;
-    // Nobody is told here: watching only watches.
+    // Watching does not pass the guidance on to the agent.
     print(`    ${paint("dim", "a guarded agent would be told:")}`);
     for (const part of wrapped(verdict.guidance, WIDTH)) print(`    │ ${paint("italic", part)}`);
   }
 
-  /** One line of what happened. A call is told with its answer, and what is running is shown where there is a terminal. */
+  /** Prints one line for an event. A call is printed with its result unless it has a finding. */
   #step({ event, line, pending }: Seen, call: string | undefined, isFound = false): void {
     const time = event.at == null || Math.abs(event.at) > 8.64e15 ? "" : new Date(event.at).toTimeString().slice(0, 8);
     const begin = `${paint("dim", `${time.padEnd(8)} ${place(event, line).padEnd(10)}`)} `;
@@ -422,7 +423,7 @@ class Watch {
   }
 }
 
-/** What is told of a run, beside calls; the rest is bookkeeping. */
+/** The types of events that count as steps and are printed. */
 const STEPS: ReadonlySet<string> = new Set([
   "tool-result",
   "message",

@@ -1,4 +1,4 @@
-// The entry for Node, Deno and Bun, which read the module from its file: the first time it is needed.
+// The entry for Node, Deno and Bun, which read the module from its file when it is first needed.
 import { readFileSync } from "node:fs";
 import { core } from "../core.ts";
 

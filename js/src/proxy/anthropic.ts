@@ -27,7 +27,8 @@ export const anthropic: Api = {
   streams: ({ body }) => body["stream"] === true,
   limit: ({ max_tokens }) => count(max_tokens),
   guide: ({ messages }, note) => guide(at(messages, -1), note),
-  // One tool can be asked for by name, or none, or any: no choice leaves one out. But what is forced can be let go.
+  // `tool_choice` can name one tool, none or any, but cannot exclude one. A forced choice of the tool can be lifted,
+  // though.
   steer: ({ tool_choice }, tool) =>
     at(tool_choice, "type") === "tool" && at(tool_choice, "name") === tool
       ? [{ set: ["tool_choice"], value: { type: "auto" } }]
@@ -42,7 +43,7 @@ export const anthropic: Api = {
   follow: (asked) => new Message(asked),
 };
 
-/** A text behind the results of the tools, in their message. */
+/** Adds a text block after the tool results, in the same message. */
 function guide(last: unknown, note: string): Edit[] | undefined {
   if (at(last, "role") !== "user") return undefined;
   const content = at(last, "content");
@@ -79,8 +80,9 @@ const end = (reason: string, tokens: number): object[] => [
 class Message implements Answer {
   readonly #asked: Asked;
   #begun = false;
-  /** The block that is open, and how many there were. */
+  /** The open content block. */
   #open: { index: number; type: string } | undefined;
+  /** The number of blocks so far. */
   #blocks = 0;
   #characters = 0;
 
@@ -122,7 +124,7 @@ class Message implements Answer {
       events.push({ type: "content_block_delta", index: open.index, delta: { type: "text_delta", text: note } });
     if (open) events.push({ type: "content_block_stop", index: open.index });
     if (open?.type !== "text") events.push(...block(this.#blocks, note.trimStart()));
-    // What was streamed is paid for, and its count comes with the end that is cut off: four characters are a token, about.
+    // The streamed part is billed, but its token count was cut off: estimated at four characters per token.
     events.push(...end("max_tokens", Math.ceil((this.#characters + note.length) / 4)));
     return sse(events, true);
   }

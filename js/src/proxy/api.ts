@@ -1,26 +1,26 @@
-// What an API is to the proxy: where a conversation stands in a request, where the model reads a note, how an answer is
-// written. A file an API; everything else is the same for all of them.
+// The proxy's interface to an API: where the conversation is in a request, where a note for the model goes, how an
+// answer is written. One file per API; everything else is shared.
 import type { Channel } from "loopwarden";
 import type { TranscriptFormat } from "loopwarden/tools";
 import type { Edit } from "./splice.ts";
 
-/** The APIs that are understood. */
+/** The supported APIs. */
 export type ApiName = "openai-chat" | "openai-responses" | "anthropic" | "gemini";
 
-/** A JSON object of somebody else's. */
+/** An untrusted JSON object. */
 export type Json = Readonly<Record<string, unknown>>;
 
-/** A request that was read. */
+/** A request that was parsed. */
 export interface Asked {
   readonly url: URL;
   readonly body: Json;
 }
 
-/** A piece of an answer that passes by. */
+/** A chunk of a streaming answer. */
 export interface Delta {
   text: string;
   channel: Channel;
-  /** Which of several answers it belongs to, counted from 0. */
+  /** The index of the choice it belongs to, from 0. */
   choice: number;
 }
 
@@ -30,58 +30,59 @@ export interface SseEvent {
   data: string;
 }
 
-/** Follows one streamed answer, so that it can be closed in the middle. */
+/** Follows one streamed answer, so that it can be ended in the middle. */
 export interface Answer {
-  /** What an event says; nothing where it says nothing that is judged. */
+  /** The deltas of an event; empty if it contains nothing to judge. */
   read(event: SseEvent): readonly Delta[];
-  /** The rest of the stream where it is cut here: a note, the end of all that is open, and the reason. */
+  /** The events that end the stream here: a note, the end of everything that is open, and the stop reason. */
   close(note: string): string;
 }
 
-/** What came back of a request whose state the vendor keeps. */
+/** The answer to a request whose state the vendor keeps. */
 export interface Kept {
-  /** Names by which a later request goes on from here. */
+  /** Ids by which a later request continues from here. */
   ids: string[];
-  /** What the model said and called, as messages of the conversation. */
+  /** The model's output, as messages of the conversation. */
   output: unknown[];
 }
 
+/** An API that the proxy understands. */
 export interface Api {
   readonly name: ApiName;
-  /** The member of a request that lists the conversation. */
+  /** The name of the request's member that contains the conversation. */
   readonly list: string;
-  /** How its messages are read. */
+  /** The transcript format of its messages. */
   readonly format: TranscriptFormat;
-  /** Whether a path of a POST is a request for an answer. */
+  /** Whether a POST to this path is a request for an answer. */
   matches(path: string): boolean;
-  /** The conversation, oldest first; nothing where there is none that is understood. */
+  /** The messages of the conversation, oldest first; undefined if there are none that are understood. */
   messages(body: Json): readonly unknown[] | undefined;
   /** Whether the model wrote a message of the conversation. */
   isModel(message: unknown): boolean;
   /** Whether the answer is to be streamed. */
   streams(asked: Asked): boolean;
-  /** The tokens that an answer may take, where the request says so. */
+  /** The maximum number of tokens of the answer, if the request sets it. */
   limit(body: Json): number | undefined;
-  /** Puts a note where the model reads it next; nothing where there is no such place. */
+  /** The edits that add a note where the model reads it next; undefined if there is no such place. */
   guide(body: Json, note: string): Edit[] | undefined;
-  /** Leaves the model every tool but this one; nothing where the API cannot, or there is no other. */
+  /** The edits that exclude a tool; undefined if the API has no way to, or if there is no other tool. */
   steer(body: Json, tool: string): Edit[] | undefined;
-  /** A whole answer that says this and ends the turn, as its content type and text. */
+  /** A complete answer with this text that ends the turn: its content type and body. */
   answer(asked: Asked, text: string): { type: string; text: string };
-  /** Follows an answer that is streamed. */
+  /** Follows a streamed answer. */
   follow(asked: Asked): Answer;
-  /** Ids of the vendor's own state that the request goes on from, newest first. */
+  /** Ids of vendor-side state that the request continues from, newest first. */
   goesOn?(body: Json): string[];
-  /** Whether the vendor keeps what comes of a request. */
+  /** Whether the vendor keeps the state of a request. */
   keeps?(body: Json): boolean;
-  /** What a whole answer, or the last event of a streamed one, leaves behind at the vendor. */
+  /** The vendor-side state after a complete answer, or after the last event of a streamed one. */
   kept?(asked: Asked, answer: Json): Kept | undefined;
 }
 
 export const isObject = (value: unknown): value is Json =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** The member of an object of somebody else's. */
+/** The value at a path in untrusted JSON; undefined if there is none. Negative indices count from the end. */
 export const at = (value: unknown, ...path: readonly (string | number)[]): unknown =>
   path.reduce<unknown>(
     (inner, key) =>
@@ -100,7 +101,7 @@ export const list = (value: unknown): readonly unknown[] => (Array.isArray(value
 export const count = (value: unknown): number | undefined =>
   typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 
-/** The JSON of an event, where it is an object. */
+/** Parses the data of an event; undefined if it is not a JSON object. */
 export function parsed(data: string): Json | undefined {
   if (!/^\s*\{/.test(data)) return undefined;
   try {
@@ -111,7 +112,7 @@ export function parsed(data: string): Json | undefined {
   }
 }
 
-/** Server-sent events: each is its data, and its own `type` where the API names its events. */
+/** Writes server-sent events; `named` adds an `event` line with each object's `type`. */
 export const sse = (events: readonly object[], named = false): string =>
   events
     .map((event) => `${named && "type" in event ? `event: ${event.type}\n` : ""}data: ${JSON.stringify(event)}\n\n`)
@@ -122,5 +123,5 @@ export const JSON_TYPE = "application/json";
 
 /** Seconds since the Unix epoch. */
 export const seconds = (): number => Math.floor(Date.now() / 1000);
-/** An id as nobody else gives it. */
+/** A unique id. */
 export const fresh = (prefix: string): string => `${prefix}loopwarden${crypto.randomUUID().replaceAll("-", "")}`;

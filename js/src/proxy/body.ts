@@ -1,14 +1,14 @@
-// Bodies of requests: read as far as they may be, and never lost.
+// Reads request bodies up to a limit without losing the rest.
 
 /** A body that was read. */
 export interface Read {
-  /** What came, as it came. */
+  /** The bytes read so far. */
   bytes: Uint8Array<ArrayBuffer>;
-  /** What is still to come, where there was more than may be read. */
+  /** The rest, if the body is longer than the limit. */
   rest: ReadableStream<Uint8Array> | undefined;
 }
 
-/** Reads a body up to a number of bytes, and as far as `grant` has room for so many more. */
+/** Reads a body up to `most` bytes, and as long as `grant` allows the bytes of each chunk. */
 export async function read(
   body: ReadableStream<Uint8Array>,
   most: number,
@@ -26,7 +26,7 @@ export async function read(
   }
 }
 
-/** A body from its beginning and its rest. */
+/** The complete body: the bytes read and the rest. */
 export function whole({ bytes, rest }: Read): ReadableStream<Uint8Array> | Uint8Array<ArrayBuffer> {
   if (rest === undefined) return bytes;
   const reader = rest.getReader();
@@ -60,7 +60,7 @@ function remaining(reader: ReadableStreamDefaultReader<Uint8Array>): ReadableStr
   );
 }
 
-/** Chunks, one behind the other. */
+/** Concatenates chunks. */
 export function joined(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const [first] = chunks;
   const length = chunks.reduce((sum, { byteLength }) => sum + byteLength, 0);
@@ -74,10 +74,10 @@ export function joined(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-/** What `DecompressionStream` may know; where it does not, the body is not read. */
+/** Content codings that can be decoded, if the runtime supports them; otherwise the body is passed on unread. */
 const CODINGS = ["gzip", "x-gzip", "deflate", "br", "zstd"];
 
-/** The text of bytes; nothing where they are no UTF-8. */
+/** Decodes UTF-8; undefined if the bytes are invalid. */
 export function text(bytes: Uint8Array): string | undefined {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -86,7 +86,7 @@ export function text(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** The bytes of a body as they were before they were packed; nothing where that cannot be told. */
+/** Decodes the content coding of a body; undefined if that is impossible or gives more than `most` bytes. */
 export async function unpacked(
   bytes: Uint8Array<ArrayBuffer>,
   coding: string | null,
@@ -104,7 +104,7 @@ export async function unpacked(
     const through = unpacker(only);
     if (through === undefined) return undefined;
     const { bytes: plain, rest } = await read(new Blob([bytes]).stream().pipeThrough(through), most);
-    // Nobody reads the rest of a body that is too long, or of a bomb.
+    // The body is too long, or a decompression bomb.
     if (rest !== undefined) await rest.cancel().catch(() => {});
     return rest === undefined ? plain : undefined;
   } catch {

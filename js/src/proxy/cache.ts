@@ -1,26 +1,26 @@
-// Where snapshots are kept between the requests of a conversation. What is lost is read again out of the next request, so
-// a cache may forget whatever it likes; only state that the vendor keeps (`previous_response_id`) cannot be read again.
+// Stores snapshots between the requests of a conversation. Lost entries are rebuilt from the next request, so a cache
+// may evict anything; only vendor-side state (`previous_response_id`) cannot be rebuilt.
 
-/** Keeps bytes by a name, such as in memory, in a Durable Object or in Redis. Names are at most 80 ASCII characters. */
+/** A key-value store, such as memory, a Durable Object or Redis. Keys are at most 80 ASCII characters. */
 export interface ProxyCache {
   get(key: string): Uint8Array | null | undefined | Promise<Uint8Array | null | undefined>;
   set(key: string, value: Uint8Array): void | Promise<void>;
-  /** Forgets what a conversation has gone beyond; without it that is left to the cache. */
+  /** Deletes an entry that its conversation no longer needs. If absent, eviction is left to the cache. */
   delete?(key: string): void | Promise<void>;
 }
 
-/** A cache in this process, which forgets what was used longest ago. */
+/** An in-process LRU cache. */
 export class MemoryCache implements ProxyCache {
   readonly #entries = new Map<string, Uint8Array>();
   readonly #most: number;
   #bytes = 0;
 
-  /** @param bytes what it holds at most. Default 32 MiB: of some thousand conversations. */
+  /** @param bytes maximum size in bytes. Default 32 MiB, enough for some thousand conversations. */
   constructor(bytes: number = 32 << 20) {
     this.#most = bytes;
   }
 
-  /** Bytes that are held. */
+  /** The current size in bytes. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -52,5 +52,5 @@ export class MemoryCache implements ProxyCache {
   }
 }
 
-/** An entry takes about as much again as a small object beside its bytes. */
+/** The approximate size of an entry in bytes, including the overhead of the objects. */
 const cost = (key: string, value: Uint8Array): number => key.length + value.byteLength + 200;

@@ -1,24 +1,24 @@
-// The digest of a conversation, message by message: what the cache of snapshots is asked by. Not for secrets: it tells
-// conversations apart, and who knows a conversation may know where it leads.
+// The digest of a conversation, message by message, which is the key of the cache of snapshots. Not cryptographic: it
+// only distinguishes conversations.
 
-/** A running digest. Marks of what a vendor may cache move on with every request, so they are no part of it. */
+/** A running digest. Ignores `cache_control`, which moves with every request. */
 export class Digest {
   #a: number;
   #b: number;
 
-  /** @param seed what has to be the same besides the conversation. */
+  /** @param seed everything that must be equal besides the conversation. */
   constructor(seed: string) {
     this.#a = 0x9e3779b9;
     this.#b = 0x85ebca6b;
     this.#text(seed);
   }
 
-  /** Where the digest is, for {@link Digest.from}. */
+  /** The state of the digest, for {@link Digest.from}. */
   get state(): readonly [number, number] {
     return [this.#a, this.#b];
   }
 
-  /** Goes on from a state. */
+  /** Continues from a state. */
   static from([a, b]: readonly [number, number]): Digest {
     const digest = new Digest("");
     digest.#a = a;
@@ -26,7 +26,7 @@ export class Digest {
     return digest;
   }
 
-  /** The digest so far, 16 hexadecimal digits. */
+  /** The digest so far, as 16 hexadecimal digits. */
   get value(): string {
     return hex(mixed(this.#a ^ Math.imul(this.#b, 0x2545f491))) + hex(mixed(this.#b ^ (this.#a >>> 11)));
   }
@@ -55,7 +55,7 @@ export class Digest {
     for (let at = 0; at < text.length; at++) {
       const code = text.charCodeAt(at);
       a = Math.imul(a ^ code, 0x9e3779b1);
-      // Whole numbers of 32 bits all the way: anything else takes five times as long.
+      // Stays within 32-bit integers: anything else takes five times as long.
       b = (Math.imul(b ^ code, 0x5f356495) + 0x7f4a7c15) | 0;
     }
     this.#a = mixed(a ^ text.length);

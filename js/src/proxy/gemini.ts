@@ -22,7 +22,7 @@ import type { Edit } from "./splice.ts";
 const isStream = ({ url }: Asked): boolean => url.pathname.endsWith(":streamGenerateContent");
 const isSse = ({ url }: Asked): boolean => url.searchParams.get("alt") === "sse";
 
-/** JSON of this API may be written in either case. */
+/** A member in camelCase or snake_case: the API accepts both. */
 const either = (body: unknown, camel: string, snake: string): unknown => at(body, camel) ?? at(body, snake);
 const named = (body: unknown, camel: string, snake: string): string => (at(body, snake) === undefined ? camel : snake);
 
@@ -33,7 +33,7 @@ export const gemini: Api = {
   matches: (path) => path.endsWith(":generateContent") || path.endsWith(":streamGenerateContent"),
   messages: ({ contents }) => {
     const contained = isObject(contents) ? [contents] : contents;
-    // Whose a content without a role is, is the user's.
+    // A content without a role is the user's.
     return Array.isArray(contained)
       ? contained.map((one) => (isObject(one) && one["role"] === undefined ? { role: "user", ...one } : one))
       : undefined;
@@ -54,7 +54,7 @@ export const gemini: Api = {
   follow: (asked) => new Content(asked),
 };
 
-/** A part behind the answers of the functions, in their content. */
+/** Adds a part after the function responses, in the same content. */
 function guide(contents: unknown, note: string): Edit[] | undefined {
   const isList = Array.isArray(contents);
   const last = isList ? contents.at(-1) : contents;
@@ -73,7 +73,7 @@ function steer(body: Json, tool: string): Edit[] | undefined {
   const before = either(calling, "allowedFunctionNames", "allowed_function_names");
   const allowed = Array.isArray(before) ? names.filter((name) => before.includes(name)) : names;
   if (allowed.length === 0 || !["AUTO", "ANY", "VALIDATED"].includes(mode)) return undefined;
-  // AUTO takes no list; VALIDATED leaves the model the choice between a function of the list and a text.
+  // AUTO takes no list of functions; VALIDATED lets the model choose between a listed function and text.
   const chosen = { mode: mode === "AUTO" ? "VALIDATED" : mode, allowedFunctionNames: allowed };
   const outer = named(body, "toolConfig", "tool_config");
   const inner = named(config, "functionCallingConfig", "function_calling_config");

@@ -1,5 +1,5 @@
-// The handler: what is no request for an answer passes through, what is one is judged first. Whatever goes wrong in here
-// ends with the request being passed on as it came.
+// The request handler: requests for an answer are judged first, everything else passes through. Whatever goes wrong in
+// here, the request is passed on unchanged.
 import { LoopDetector, LoopwardenError, type Verdict, version } from "loopwarden";
 import { anthropic } from "./anthropic.ts";
 import {
@@ -33,10 +33,10 @@ import { ending, note } from "./words.ts";
 
 const APIS: readonly Api[] = [openaiChat, openaiResponses, anthropic, gemini];
 
-/** Headers of one connection, which are not passed on. */
+/** Hop-by-hop headers, which are not passed on. */
 const HOP_BY_HOP = [
   "connection",
-  // Who asks for it has been told to go on before the request came here.
+  // The server has already sent `100 Continue`.
   "expect",
   "host",
   "keep-alive",
@@ -48,39 +48,40 @@ const HOP_BY_HOP = [
   "transfer-encoding",
   "upgrade",
 ];
-/** What servers answer to a request that they do not understand. */
+/** Status codes by which servers reject a request that they do not understand. */
 const NOT_UNDERSTOOD = [400, 404, 422];
-/** Warnings that are given, at most. */
+/** Maximum number of warnings given. */
 const WARNINGS = 32;
-/** How many of the longest requests may be held at once; what comes beyond is passed on unread. */
+/** Bodies held in memory at once, as a multiple of `maxBody`; requests beyond that are passed on unread. */
 const HELD = 8;
-/** Where clients put their keys. */
+/** The headers in which clients send their keys. */
 const KEYS = ["authorization", "api-key", "x-api-key", "x-goog-api-key"];
-/** Characters of a token, about. */
+/** Approximate number of characters per token. */
 const TOKEN = 4;
 
-/** Counters since the proxy was made. */
+/** Counters since the proxy was created. */
 export interface ProxyMetrics {
+  /** All requests. */
   requests: number;
   /** Requests for an answer that were judged. */
   judged: number;
-  /** Requests for an answer that could not be read, or not wholly. */
+  /** Requests for an answer that could not be read completely. */
   unread: number;
-  /** Requests that were given guidance. */
+  /** Requests to which guidance was added. */
   guided: number;
-  /** Of those, the ones that were left other tools alone. */
+  /** Those of them in which the looping tool was excluded. */
   steered: number;
-  /** Requests that were answered in the model's stead. */
+  /** Requests answered in place of the model. */
   answered: number;
   /** Answers that were cut while they streamed. */
   cut: number;
-  /** Requests that upstream did not understand with the guidance, and that were sent again without. */
+  /** Requests that upstream rejected with guidance and that were sent again without it. */
   undone: number;
-  /** Tokens that need not be paid for, as far as they are known; see {@link ProxyExchange.saved}. */
+  /** Estimated tokens saved; see {@link ProxyExchange.saved}. */
   saved: { input: number; output: number };
 }
 
-/** What edge runtimes hand over beside a request, to be told of work that goes on after the answer. */
+/** The context that edge runtimes pass with a request, for work that continues after the answer. */
 interface ProxyContext {
   waitUntil(work: Promise<unknown>): void;
 }
@@ -88,18 +89,18 @@ interface ProxyContext {
 const isContext = (value: unknown): value is ProxyContext =>
   typeof value === "object" && value !== null && "waitUntil" in value && typeof value.waitUntil === "function";
 
-/** A handler as the Fetch standard has it: for `export default { fetch }`, `Deno.serve`, `Bun.serve` or `serve` of Node. */
+/** A Fetch handler, for `export default { fetch }`, `Deno.serve`, `Bun.serve` or a `serve` for Node. */
 export interface LoopProxy {
   (request: Request, ...rest: unknown[]): Promise<Response>;
   metrics(): ProxyMetrics;
 }
 
 /**
- * A proxy between a program and the API of its model that notices when the agent goes round in circles: it reads the
- * conversation that every request carries, passes the request on, and says what it sees to the model, to the program
- * (headers `loopwarden-level` and `loopwarden-finding`) and, at the end, in the model's stead.
+ * Creates a proxy between a program and the API of its model that detects when the agent loops: it reads the
+ * conversation that every request contains, passes the request on, and reports findings to the model (as guidance), to
+ * the program (headers `loopwarden-level` and `loopwarden-finding`) and finally by answering in place of the model.
  *
- * @throws {LoopwardenError} `invalid-config`, naming what is wrong with an option or the configuration.
+ * @throws {LoopwardenError} `invalid-config`, naming the invalid option or field of the configuration.
  */
 export function createLoopProxy(options: LoopProxyOptions): LoopProxy {
   const proxy = new Handler(options);
@@ -110,16 +111,16 @@ export function createLoopProxy(options: LoopProxyOptions): LoopProxy {
 
 /** A request that was read and judged. */
 interface Conversation {
-  /** What it asks for; of its messages at least the last ones. */
+  /** The request's body, with at least the last of its messages. */
   body: Json;
-  /** Messages of the conversation. */
+  /** The number of messages of the conversation. */
   messages: number;
   judged: Judged;
-  /** Keeps in mind how the request began. */
+  /** Remembers the prefix of the request. */
   remember(): void;
 }
 
-/** What upstream is asked with. */
+/** A request to upstream. */
 interface Outgoing {
   url: URL;
   headers: Headers;
@@ -140,14 +141,14 @@ class Handler {
   };
   readonly #options: LoopProxyOptions;
   readonly #settings: Settings;
-  /** What a snapshot has to have in common with a request to be of use to it. */
+  /** The seed of cache keys; see {@link Handler.#seed}. */
   #seeded: string | undefined;
-  /** Bytes of requests that are read and not answered. */
+  /** The size of requests being handled, in bytes. */
   #held = 0;
   readonly #warned = new Set<string>();
-  /** How the latest requests began. */
+  /** The prefixes of recent requests. */
   readonly #prefixes = new Map<Api, Prefixes>();
-  /** Whether upstream has refused a choice of tools. */
+  /** Whether upstream has rejected a restricted choice of tools. */
   #unsteered = false;
 
   constructor(options: LoopProxyOptions) {
@@ -156,8 +157,8 @@ class Handler {
   }
 
   /**
-   * Made with the first request: edge runtimes have no random numbers before. Where nobody shares the cache, nobody need
-   * be able to tell its names beforehand either.
+   * The seed of cache keys, created with the first request: edge runtimes have no random numbers before. A cache that
+   * is not shared gets unpredictable keys.
    */
   get #seed(): string {
     const { config, prompts } = this.#settings;
@@ -197,7 +198,7 @@ class Handler {
     }
   }
 
-  /** Answers a request that was read whole. */
+  /** Answers a request that was read completely. */
   async #answered(
     api: Api,
     outgoing: Outgoing,
@@ -220,7 +221,7 @@ class Handler {
     return answer;
   }
 
-  /** Judges a request and answers it; nothing where it cannot be read. */
+  /** Judges a request and answers it; undefined if it cannot be read. */
   async #judged(
     api: Api,
     outgoing: Outgoing,
@@ -295,7 +296,7 @@ class Handler {
           if (refused) this.#unsteered = true;
           break;
         }
-        // It may be the note that is not understood: then the request is made as it came.
+        // Upstream may have rejected the note: try again with less, and finally with the original request.
         refused = true;
         await response.body?.cancel().catch(() => {});
         response = undefined;
@@ -306,7 +307,7 @@ class Handler {
       }
       if (response === undefined) {
         const asking = this.#ask(outgoing, "POST", bytes);
-        // While upstream is at it.
+        // While upstream is working.
         remember();
         response = await asking;
       }
@@ -354,7 +355,7 @@ class Handler {
     }
   }
 
-  /** What is done once at most, and is no reason to fail. */
+  /** Makes work run at most once; a failure is only a warning. */
   #once(work: () => void): () => void {
     let done = false;
     return () => {
@@ -368,7 +369,7 @@ class Handler {
     };
   }
 
-  /** Reads a request whole. */
+  /** Parses a complete request. */
   async #read(
     how: How,
     api: Api,
@@ -389,12 +390,12 @@ class Handler {
     return { body, judged, messages: messages.length, remember };
   }
 
-  /** Reads of a request only what comes after what is known; nothing where it begins like none before it. */
+  /** Parses only the part of a request after its known prefix; undefined if there is none. */
   async #goesOn(how: How, api: Api, plain: Uint8Array<ArrayBuffer>, whose: string): Promise<Conversation | undefined> {
     const mark = this.#prefixes.get(api)?.find(plain, whose);
     const from = mark?.recent[0];
     if (mark === undefined || from === undefined) return undefined;
-    // The same request without the messages that are known, but for the last ones.
+    // The same request without its known messages, except the last ones.
     const short = text(joined([plain.subarray(0, mark.first), plain.subarray(from)]));
     const body = parsed(short);
     const messages = body && api.messages(body);
@@ -406,7 +407,7 @@ class Handler {
     const absent = mark.messages - recent;
     const remember = this.#once(() => {
       const more = elements(plain, mark.end);
-      // Of what is known only the last end is of use.
+      // Of the known messages, only the end of the last one is used.
       const known = mark.recent.map((start) => ({ start, end: mark.end }));
       if (more && known.length + more.length === messages.length)
         this.#remember(api, plain, whose, judged.places, [...known, ...more], absent, mark.first);
@@ -434,7 +435,7 @@ class Handler {
     prefixes.keep(plain, whose, marks);
   }
 
-  /** Follows an answer that streams. */
+  /** Watches a streaming answer. */
   #watch(
     api: Api,
     asked: Asked,
@@ -443,7 +444,7 @@ class Handler {
     keep: ((kept: Kept) => Promise<void> | undefined) | undefined,
   ): Watch {
     const answer: Answer = api.follow(asked);
-    // What is kept is the conversation, and not the pieces that it came in.
+    // The stored state must not include the deltas, so these go to a copy of the detector.
     const detector = keep ? LoopDetector.restore(judged.detector.snapshot()) : judged.detector;
     return new Watch({
       answer,
@@ -469,7 +470,7 @@ class Handler {
     });
   }
 
-  /** Passes a request on unread, and its answer back. */
+  /** Passes on a request unread, and its answer. */
   async #passed(
     outgoing: Outgoing,
     method: string,
@@ -492,8 +493,8 @@ class Handler {
     body: ReadableStream<Uint8Array> | Uint8Array<ArrayBuffer> | null,
   ): Promise<Response> {
     const own = new Headers(headers);
-    // The runtimes' own `fetch` tells the length of bytes itself, and takes no other word for it.
-    // A length without a body would have upstream take the next request on the connection for it.
+    // The `fetch` of runtimes sets the length itself. A length without a body would make upstream read the next request
+    // on the connection as the body.
     if (!this.#settings.packed || body === null) own.delete("content-length");
     else if (body instanceof Uint8Array) own.set("content-length", `${body.byteLength}`);
     const init: RequestInit & { duplex: "half" } = {
@@ -505,7 +506,7 @@ class Handler {
       duplex: "half",
     };
     const request = new Request(url, init);
-    // A request holds on to its signal only as long as somebody holds on to the request.
+    // Keeps the request alive, because its signal only works as long as the request is referenced.
     abort.signal.addEventListener("abort", () => void request, { once: true });
     try {
       return await this.#settings.fetch(request, body instanceof ReadableStream ? undefined : body);
@@ -514,7 +515,7 @@ class Handler {
     }
   }
 
-  /** The headers of an answer: all that are not about the connection, or about a coding that the runtime has undone. */
+  /** The headers of an answer, without hop-by-hop ones and those of a content coding that the runtime has decoded. */
   #headers(response: Response): Headers {
     const headers = passed(response.headers);
     if (!this.#settings.packed && isPacked(headers)) {
@@ -528,7 +529,7 @@ class Handler {
     if (!aborted) this.#warn("upstream", cause);
     const message = `Loopwarden could not reach ${this.#settings.upstream.host}: ${reason(cause)}`;
     const error = { type: "upstream_unreachable", code: "upstream_unreachable", message };
-    // The status of what a client may try again.
+    // A status that clients retry.
     return Response.json({ type: "error", error }, { status: 502 });
   }
 
@@ -565,12 +566,12 @@ class Handler {
       if (this.#options.onWarning) this.#options.onWarning(message, cause);
       else console.warn(message.replaceAll(/[^\P{C}\n]/gu, "\ufffd"));
     } catch {
-      // A warning that cannot be given must not stop a request either.
+      // A warning that cannot be delivered must not stop a request either.
     }
   }
 }
 
-/** Upstream did not answer. */
+/** Thrown if upstream does not answer. */
 class Unreachable extends Error {
   readonly aborted: boolean;
 
@@ -582,7 +583,7 @@ class Unreachable extends Error {
 
 const parsed = (text: string | undefined): Json | undefined => (text === undefined ? undefined : parsedObject(text));
 
-/** Where a request goes. The path of `upstream` comes first, unless the client has it in front already. */
+/** The upstream address of a request. The base path of `upstream` is prepended unless the client's path has it. */
 function target(upstream: URL, asked: URL): URL {
   const url = new URL(upstream);
   const base = upstream.pathname.replace(/\/+$/, "");
@@ -601,7 +602,7 @@ function passed(headers: Headers): Headers {
 
 const isPacked = (headers: Headers): boolean => !["", "identity"].includes(headers.get("content-encoding") ?? "");
 
-/** What a verdict tells machines, as structured fields (RFC 9651): the level, and the rules with their figures. */
+/** The headers of a verdict as structured fields (RFC 9651): the level, and the rules with their figures. */
 function told(verdict: Verdict): Record<string, string> {
   const findings = verdict.findings.map(
     ({ rule, kind, level, count, threshold, onsetSeq, confidence }) =>
@@ -615,15 +616,18 @@ function told(verdict: Verdict): Record<string, string> {
 }
 
 /**
- * Whose a conversation is: his who has the key. The digests of conversations can be met by who looks for it, and what one
- * tenant sends must not be taken for what is known of another's.
+ * Identifies the owner of a conversation by the API key. The digests of conversations are not collision-resistant, so
+ * one tenant's requests must never match the state of another.
  */
 function tenant({ url, headers }: Outgoing): string {
   const keys = KEYS.map((name) => headers.get(name) ?? "");
   return new Digest([...keys, url.searchParams.get("key") ?? ""].join("\n")).value;
 }
 
-/** Names of what the vendor keeps. They are nobody's but those of who has the key: it is a part of the digest. */
+/**
+ * Cache keys for vendor-side state, derived with SHA-256 from the ids and the API key, so they are specific to its
+ * owner.
+ */
 async function names(seed: string, api: Api, headers: Headers, ids: readonly string[]): Promise<string[]> {
   const key = KEYS.map((name) => headers.get(name) ?? "").join("\n");
   const digest = new Digest(`${seed} ${api.name}`).value;

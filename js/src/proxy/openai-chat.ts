@@ -1,4 +1,4 @@
-// OpenAI's Chat Completions, which most other vendors and servers speak as well.
+// OpenAI's Chat Completions API, which most other vendors and servers implement as well.
 import {
   type Answer,
   type Api,
@@ -34,7 +34,7 @@ export const openaiChat: Api = {
     const others = list(body["tools"]).filter((one) => nameOf(one) !== undefined && nameOf(one) !== tool);
     const choice = body["tool_choice"];
     if (others.length === 0) return undefined;
-    // What the host forces is no free choice: the tool itself is left to the model again, another one stays forced.
+    // A choice forced by the host: if it forces this tool, the model may choose freely; another forced tool stays.
     if (isObject(choice)) return nameOf(choice) === tool ? [{ set: ["tool_choice"], value: "auto" }] : undefined;
     if (choice !== undefined && choice !== "auto" && choice !== "required") return undefined;
     const tools = others.map((one) => ({ type: at(one, "type"), [`${at(one, "type")}`]: { name: nameOf(one) } }));
@@ -45,7 +45,7 @@ export const openaiChat: Api = {
   follow: (asked) => new Chat(asked),
 };
 
-/** Behind the answer of the last tool, in its message: servers differ in which roles they take after it. */
+/** Adds the note to the last tool's message, because servers differ in which roles they accept after it. */
 function guide(messages: readonly unknown[], note: string): Edit[] | undefined {
   const last = messages.at(-1);
   const role = at(last, "role");
@@ -59,7 +59,7 @@ function guide(messages: readonly unknown[], note: string): Edit[] | undefined {
 const nameOf = (tool: unknown): string | undefined =>
   text(at(tool, "function", "name")) ?? text(at(tool, "custom", "name"));
 
-/** Whether the host parses what is said: then only a refusal is no broken answer. */
+/** Whether the host expects structured output: then only a refusal is a valid answer. */
 const isStructured = ({ response_format }: Json): boolean =>
   ["json_schema", "json_object"].includes(text(at(response_format, "type")) ?? "");
 
@@ -98,8 +98,9 @@ function answer(asked: Asked, said: string): { type: string; text: string } {
 class Chat implements Answer {
   #head: Json;
   readonly #usage: boolean;
-  /** Choices that have begun, and those that have ended. */
+  /** The indices of choices that have begun. */
   readonly #begun = new Set<number>();
+  /** The indices of choices that have ended. */
   readonly #ended = new Set<number>();
 
   constructor(asked: Asked) {

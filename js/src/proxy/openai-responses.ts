@@ -1,4 +1,4 @@
-// OpenAI's Responses, with the conversation in the request, or with what the vendor keeps of it.
+// OpenAI's Responses API, with the conversation in the request or kept by the vendor.
 import {
   type Answer,
   type Api,
@@ -54,14 +54,14 @@ export const openaiResponses: Api = {
   keeps: ({ store, conversation, previous_response_id }) =>
     store !== false || conversation != null || previous_response_id != null,
   kept: (_asked, answer): Kept | undefined => {
-    // The last event of a stream holds the whole answer.
+    // The last event of a stream contains the whole answer.
     const whole = isObject(answer["response"]) ? answer["response"] : answer;
     const ids = [text(whole["id"]), text(at(whole, "conversation", "id"))].filter((id) => id !== undefined);
     return Array.isArray(whole["output"]) ? { ids, output: whole["output"] } : undefined;
   },
 };
 
-/** A message of the developer behind the answers of the tools. */
+/** Adds a developer message after the tool outputs. */
 function guide(input: unknown, note: string): Edit[] | undefined {
   const message = { type: "message", role: "developer", content: [{ type: "input_text", text: note }] };
   if (typeof input === "string")
@@ -69,7 +69,7 @@ function guide(input: unknown, note: string): Edit[] | undefined {
   return Array.isArray(input) ? [{ append: ["input"], value: message }] : undefined;
 }
 
-/** How a choice of tools names one. */
+/** A tool as named in `tool_choice`. */
 const named = (tool: unknown): Json => ({
   type: at(tool, "type"),
   ...(at(tool, "name") !== undefined && { name: at(tool, "name") }),
@@ -84,7 +84,7 @@ const NO_USAGE = {
   total_tokens: 0,
 };
 
-/** What an answer repeats of its request. */
+/** The fields of a request that its answer repeats. */
 const REPEATED = [
   "instructions",
   "max_output_tokens",
@@ -122,7 +122,7 @@ const head = ({ body }: Asked): Json => ({
   usage: null,
 });
 
-/** Numbers the events of a stream. */
+/** Adds the sequence numbers of a stream's events. */
 const numbered = (events: readonly Json[], first = 0): object[] =>
   events.map((event, index) => ({ ...event, sequence_number: first + index }));
 
@@ -172,9 +172,9 @@ const CHANNELS: Readonly<Record<string, Delta["channel"]>> = {
 class Response_ implements Answer {
   #head: Json;
   #number = 0;
-  /** The items that have ended, by their place. */
+  /** The finished items, by index. */
   readonly #items: unknown[] = [];
-  /** The item that is open, where it is, and the part that is open in it with its text. */
+  /** The open item and, below, its open part with the text so far. */
   #open: { item: Json; index: number } | undefined;
   #part: { index: number; text: string } | undefined;
 

@@ -1,67 +1,70 @@
-// What a proxy is made with. A misspelt option would be ignored silently, and an agent that was meant to be watched only
-// would be stopped, so all of them are checked.
+// The options of a proxy. All are checked, because a misspelt option would be silently ignored, and an agent that was
+// only to be observed would be stopped.
 import { type Config, type Level, LoopDetector, LoopwardenError, type Verdict } from "loopwarden";
 import type { ApiName } from "./api.ts";
 import { MemoryCache, type ProxyCache } from "./cache.ts";
 
-/** What is done at each level; `"observe"` is always nothing but the headers of the answer. */
+/** The action at each level. `"observe"` always means to set the headers of the answer and nothing else. */
 export interface ProxyPolicy {
-  /** `"guide"` (default) puts the guidance before the model, behind the last answer of a tool. */
+  /** `"guide"` (default) adds the guidance to the request, after the last tool result. */
   nudge?: "guide" | "observe";
   /**
-   * `"steer"` (default) says it in stronger words, and leaves the model every tool but the one that goes round where the
-   * API can do that; `"guide"` leaves the tools alone.
+   * `"steer"` (default) adds stronger guidance and excludes the looping tool if the API allows that; `"guide"` does not
+   * change the choice of tools.
    */
   block?: "steer" | "guide" | "observe";
-  /** `"answer"` (default) answers in the model's stead and asks the human; `"guide"` goes on with the guidance. */
+  /** `"answer"` (default) answers in place of the model and asks the human; `"guide"` goes on with guidance. */
   gate?: "answer" | "guide" | "observe";
-  /** `"answer"` (default) answers in the model's stead and ends the run; `"guide"` goes on with the guidance. */
+  /** `"answer"` (default) answers in place of the model and ends the run; `"guide"` goes on with guidance. */
   halt?: "answer" | "guide" | "observe";
-  /** `"cut"` (default) ends an answer at `halt` while it streams. */
+  /** `"cut"` (default) ends a streaming answer at `gate` or `halt`. */
   stream?: "cut" | "observe";
 }
 
-/** What was done about a verdict: `cut` while the answer streamed, the others before the model was asked. */
+/** The action taken on a verdict: `cut` while the answer streamed, the others before the model was called. */
 export type ProxyAction = "none" | "guided" | "steered" | "answered" | "cut";
 
-/** The request that a verdict is about. Nothing of what it says, and no header. */
+/** The request that a verdict is about, without its contents and headers. */
 export interface ProxyExchange {
   api: ApiName;
-  /** The model as the request names it. */
+  /** The model as named in the request. */
   model: string | undefined;
-  /** Messages of the conversation. */
+  /** The number of messages of the conversation. */
   messages: number;
   action: ProxyAction;
-  /** Tokens that need not be paid for: known where the request limits its answer, estimated of its text. */
+  /**
+   * Estimated tokens saved: `input` of a request answered in place of the model, and `output` of an answer that was
+   * cut, relative to the limit that the request sets (0 without one).
+   */
   saved: { input: number; output: number };
 }
 
-/** What {@link createLoopProxy} takes. */
+/** The options of {@link createLoopProxy}. */
 export interface LoopProxyOptions {
-  /** Where requests go: `https://api.openai.com`, say. A path in front of all others may follow. */
+  /** The address to send requests to, such as `https://api.openai.com`, optionally with a base path. */
   upstream: string | URL;
-  /** The detector's configuration; nothing is the recommended one. */
+  /** The detector's configuration. Default: the recommended one. */
   config?: Config;
-  /** What verdicts do. `"observe"` is nothing at any level. Default: all of it. */
+  /** The actions at each level; `"observe"` takes none at any level. Default: the default of each level. */
   policy?: ProxyPolicy | "observe";
-  /** Whether messages of the role `user` but for the first are a human's, which end a loop, or the host's own. */
+  /** Whether `user` messages after the first are a `human`'s (default), which end a loop, or the `host`'s. */
   prompts?: "human" | "host";
-  /** Keeps what is known of conversations. Default: 32 MiB in this process. */
+  /** Stores the state of conversations. Default: 32 MiB in this process. */
   cache?: ProxyCache;
-  /** Bytes of a request that are read, 32 MiB by default. Longer ones are passed on as they come, unread. */
+  /** Maximum size of a request that is read, in bytes. Longer ones are passed on unread. Default 32 MiB. */
   maxBody?: number;
   /**
-   * Asks upstream. Default: the runtime's own `fetch`. `body` is that of the request, where it does not stream: it may be
-   * sent once more.
+   * Sends a request upstream. Default: the runtime's `fetch`. `body` is the body of the request unless it streams; it
+   * may be sent again.
    */
   fetch?: (request: Request, body?: Uint8Array | null) => Promise<Response>;
-  /** Whether that `fetch` leaves packed bodies as they are; the runtimes' own unpack them. Default `false`. */
+  /** Whether that `fetch` leaves compressed bodies compressed; those of the runtimes do not. Default `false`. */
   packed?: boolean;
   /** `false` passes everything on. Default `true`. */
   enabled?: boolean;
-  /** Sees verdicts above `continue`, and in shadow mode those that would have been. */
+  /** Called with verdicts above `continue`, and in shadow mode with those that would have been. */
   onVerdict?: (verdict: Verdict, exchange: ProxyExchange) => void;
-  /** Hears once of each kind of internal error; the request went on. Default `console.warn`. */
+  /** Called once per kind of internal error; the request went on. Default `console.warn`. */
   onWarning?: (message: string, cause: unknown) => void;
 }
 
@@ -87,7 +90,7 @@ const POLICY = {
   stream: ["cut", "observe"],
 } as const satisfies { [name in keyof Required<ProxyPolicy>]: readonly Required<ProxyPolicy>[name][] };
 
-/** Options, checked and complete. */
+/** Validated options with defaults filled in. */
 export interface Settings {
   upstream: URL;
   config: string;
@@ -100,7 +103,7 @@ export interface Settings {
   enabled: boolean;
 }
 
-/** @throws {LoopwardenError} `invalid-config`, naming the option. */
+/** Validates options and fills in defaults. @throws {LoopwardenError} `invalid-config`, naming the option. */
 export function settled(options: LoopProxyOptions): Settings {
   for (const name of Object.keys(options)) if (!OPTIONS.includes(name)) throw wrong(name, "is no option");
   const { upstream, config = {}, policy = {}, prompts = "human", maxBody = 32 << 20, enabled = true } = options;
@@ -141,7 +144,7 @@ function policed(policy: ProxyPolicy | "observe"): Required<ProxyPolicy> {
   return { nudge, block, gate, halt, stream };
 }
 
-/** What is done at a level. */
+/** The action at a level. */
 export function deed(policy: Required<ProxyPolicy>, level: Level): "guide" | "steer" | "answer" | "observe" {
   return level === "continue" || level === "observe" ? "observe" : policy[level];
 }

@@ -1,39 +1,40 @@
-// Most of a request was in the one before, byte for byte. Where that is so, only what is new is read: reading a
-// conversation of 500 messages takes longer than judging what came last. What is remembered are places and digests.
+// A request usually begins with the previous one, byte for byte. Then only the new part is parsed: parsing a
+// conversation of 500 messages takes longer than judging the last turn. Only positions and digests are remembered.
 
-/** A place in the bytes of a request between two messages: all before it is known. */
+/** A position in the bytes of a request between two messages, before which everything is known. */
 export interface Mark {
-  /** Where the first message begins, and where the last known one ends. */
+  /** The offset at which the first message begins. */
   first: number;
+  /** The offset at which the last known message ends. */
   end: number;
-  /** Messages before it. */
+  /** The number of messages before it. */
   messages: number;
-  /** Where the last of these messages begin. */
+  /** The offsets at which the last of these messages begin. */
   recent: number[];
   /** The running digest of the messages. */
   digest: readonly [number, number];
-  /** The key of the turn before. */
+  /** The key of the previous turn. */
   before: string | undefined;
 }
 
-/** A mark and what the bytes before it come to. */
+/** A mark and the hash of the bytes before it. */
 interface Remembered extends Mark {
   hash: number;
 }
 
-/** Bytes from which it is worth it. */
+/** Minimum length of a prefix worth remembering, in bytes. */
 const LEAST = 1024;
-/** Requests with one beginning that are remembered, at most. */
+/** Maximum number of marks remembered per beginning. */
 const ALIKE = 16;
-/** Beginnings that are remembered, at most. */
+/** Maximum number of beginnings remembered. */
 const BEGINNINGS = 4096;
 
-/** Remembers how requests began. */
+/** Remembers the prefixes of requests. */
 export class Prefixes {
-  /** By whose it is, and by the length and the hash of a beginning whose length is a power of two. */
+  /** Marks by tenant, and by length and hash of a beginning whose length is a power of two. */
   readonly #marks = new Map<string, Remembered[]>();
 
-  /** The longest known beginning of a request of this tenant. */
+  /** The longest known prefix of a request of this tenant. */
   find(bytes: Uint8Array, whose: string): Mark | undefined {
     const stops = new Map<number, Remembered[]>();
     let found: Mark | undefined;
@@ -56,7 +57,7 @@ export class Prefixes {
     return found;
   }
 
-  /** Remembers places of a request, in any order. */
+  /** Remembers marks of a request, in any order. */
   keep(bytes: Uint8Array, whose: string, marks: readonly Mark[]): void {
     const known = marks.filter(({ end }) => end >= LEAST);
     if (known.length === 0) return;
@@ -88,9 +89,9 @@ function powers(length: number): number[] {
   return all;
 }
 
-/** Hashes bytes once, and tells the hash at each of these lengths; more may be asked for on the way. */
+/** Hashes bytes in one pass and calls `at` with the hash at each length; `at` may return further lengths. */
 function hashed(bytes: Uint8Array, lengths: readonly number[], at: (length: number, hash: number) => number[]): void {
-  // Four bytes at once, which has to begin at a whole word.
+  // Reads four bytes at once, which requires alignment.
   const own = bytes.byteOffset % 4 === 0 ? bytes : bytes.slice();
   const words = new Uint32Array(own.buffer, own.byteOffset, own.length >> 2);
   const stops = [...new Set(lengths)].sort((a, b) => a - b);
@@ -106,7 +107,7 @@ function hashed(bytes: Uint8Array, lengths: readonly number[], at: (length: numb
     }
     let rest = length;
     for (let at = word << 2; at < length; at++) rest = Math.imul(rest ^ (own[at] ?? 0), 0x21f0aaad);
-    // 53 bits, as a number carries them.
+    // 53 bits, which a number holds exactly.
     const low = Math.imul(a ^ rest, 0x735a2d97) >>> 0;
     const high = (Math.imul(b ^ (rest >>> 7), 0x2545f491) >>> 11) & 0x1fffff;
     const more = at(length, high * 2 ** 32 + low).filter((stop) => stop > length && !stops.includes(stop));
@@ -115,7 +116,7 @@ function hashed(bytes: Uint8Array, lengths: readonly number[], at: (length: numb
   }
 }
 
-/** Where each message of a list begins and ends, from its first or from behind a known one; nothing where it is broken. */
+/** The offsets of a list's messages, starting at the first or after a known one; undefined if the list is malformed. */
 export function elements(bytes: Uint8Array, from: number): { start: number; end: number }[] | undefined {
   const found: { start: number; end: number }[] = [];
   let at = blanks(bytes, from);
@@ -131,7 +132,7 @@ export function elements(bytes: Uint8Array, from: number): { start: number; end:
   return found;
 }
 
-/** Where the first message of the list of this name begins; nothing where there is none, or more than one. */
+/** The offset after the opening bracket of the list with this name; undefined if there is none, or more than one. */
 export function opening(bytes: Uint8Array, name: string): number | undefined {
   let at = blanks(bytes, 0);
   if (bytes[at] !== OPEN_OBJECT) return undefined;
@@ -140,7 +141,7 @@ export function opening(bytes: Uint8Array, name: string): number | undefined {
   while (at < bytes.length && bytes[at] === QUOTE) {
     const end = ended(bytes, at);
     const key = decoder.decode(bytes.subarray(at + 1, end - 1));
-    // A name that is written with escapes may be any.
+    // A name written with escapes could be any name.
     if (key.includes("\\")) return undefined;
     at = blanks(bytes, blanks(bytes, end) + 1);
     if (key === name) {
@@ -162,7 +163,7 @@ function blanks(bytes: Uint8Array, from: number): number {
   return at;
 }
 
-/** Where the value that begins at `start` ends. */
+/** The offset after the value that begins at `start`. */
 function ended(bytes: Uint8Array, start: number): number {
   let depth = 0;
   for (let at = start; at < bytes.length; at++) {

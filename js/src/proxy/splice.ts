@@ -1,22 +1,22 @@
-// Changes of JSON text that leave everything else as it was written, byte for byte: large numbers, the order of keys,
-// duplicate keys, blanks. Only for text that `JSON.parse` has accepted.
+// Edits JSON text and leaves everything else unchanged, byte for byte: large numbers, the order of keys, duplicate
+// keys, white space. Only for text that `JSON.parse` has accepted.
 
 export type Path = readonly (string | number)[];
 
-/** What to change. The last of several members of one name counts, as in `JSON.parse`; -1 is the last of a list. */
+/** An edit. Of duplicate keys the last one counts, as in `JSON.parse`; index -1 is the last element of a list. */
 export type Edit =
-  /** Puts a value behind the last one of a list. */
+  /** Appends a value to a list. */
   | { readonly append: Path; readonly value: unknown }
-  /** Gives an object a member, in place of the one it has. */
+  /** Sets a member of an object, or an existing element of a list. */
   | { readonly set: Path; readonly value: unknown };
 
-/** A value's place in the text. */
+/** The range of a value in the text. */
 interface Span {
   start: number;
   end: number;
 }
 
-/** The text with the changes made, or nothing where a place does not exist. */
+/** The text with the edits applied; undefined if a path does not exist. */
 export function edited(text: string, edits: readonly Edit[]): string | undefined {
   let changed: string | undefined = text;
   for (const edit of edits) {
@@ -42,7 +42,7 @@ function put(text: string, path: Path, value: unknown): string | undefined {
   return before(text, object.end - 1, `${JSON.stringify(key)}:${json}`);
 }
 
-/** Puts a further element before the bracket that closes a list or an object. */
+/** Inserts an element before the bracket that closes a list or an object. */
 function before(text: string, close: number, element: string): string {
   let last = close - 1;
   while (isBlank(text.charCodeAt(last))) last--;
@@ -68,7 +68,7 @@ function find(text: string, path: Path): Span | undefined {
       const inner = { start, end: ended(text, start) };
       if (typeof key === "number") found.push(inner);
       else if (name === key) named = inner;
-      // The comma, or the bracket that closes.
+      // Skips the comma or the closing bracket.
       start = blanks(text, blanks(text, inner.end) + 1);
     }
     const inner = typeof key === "number" ? found.at(key) : named;
@@ -86,7 +86,7 @@ function blanks(text: string, at: number): number {
   return next;
 }
 
-/** Where the value that begins at `start` ends. */
+/** The offset after the value that begins at `start`. */
 function ended(text: string, start: number): number {
   let depth = 0;
   for (let at = start; at < text.length; at++) {
@@ -116,7 +116,7 @@ function ended(text: string, start: number): number {
   return text.length;
 }
 
-/** The quotation mark that ends the string that begins at `start`. */
+/** The offset of the quotation mark that ends the string beginning at `start`. */
 function stringEnd(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     let slashes = 0;

@@ -1,19 +1,24 @@
 import type { SseEvent } from "./api.ts";
 
-/** Bytes that an event may take; a longer one is let through unread, with all that follows. */
+/** Maximum size of an event in bytes; a longer one and everything after it pass unjudged. */
 const LONGEST = 8 << 20;
 
 const decoder = new TextDecoder();
 
-/** Takes a stream of server-sent events apart as its bytes come, and tells where in them each event ends. */
+/** Parses a stream of server-sent events chunk by chunk, and reports where in the chunk each event ends. */
 export class SseReader {
-  /** The beginning of an event that goes on, with room: a byte is copied and looked at so often however small the chunks are. */
+  /** The beginning of an incomplete event. Grows geometrically, so that small chunks do not cause quadratic copying. */
   #held: Uint8Array = new Uint8Array(0);
+  /** The number of bytes used of it. */
   #length = 0;
-  /** Where in it the line begins that goes on. */
+  /** The offset in it at which the incomplete line begins. */
   #line = 0;
 
-  /** The events that end in this chunk, and where: an offset in the chunk. */
+  /**
+   * The events that end in this chunk, with the offset in the chunk after each.
+   *
+   * @throws {Error} if an event is longer than {@link LONGEST} bytes.
+   */
   *read(chunk: Uint8Array): Generator<{ event: SseEvent; end: number }> {
     const before = this.#length;
     const bytes = before === 0 ? chunk : this.#with(chunk);
@@ -33,7 +38,7 @@ export class SseReader {
     if (before === 0 || start > 0) this.#held = bytes.slice(start);
   }
 
-  /** What is held and this chunk. */
+  /** The held bytes followed by this chunk. */
   #with(chunk: Uint8Array): Uint8Array {
     const length = this.#length + chunk.length;
     if (length > this.#held.length) {

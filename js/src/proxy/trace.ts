@@ -1,6 +1,6 @@
-// A request is a trace: its messages are read into events turn by turn, and judged. What is judged is the conversation
-// alone, without times and without a memory of what was sent, so that the same messages get the same verdict wherever and
-// however often they come. The cache only spares reading again what it has seen.
+// Treats a request as a trace: its messages are read into events turn by turn and judged. The verdict depends only on
+// the conversation, not on times or earlier requests, so the same messages always get the same verdict. The cache only
+// avoids reading messages again.
 import { type AgentEvent, LoopDetector, LoopwardenError, type Verdict } from "loopwarden";
 import { readTranscript } from "loopwarden/tools";
 import { rank } from "../replay/levels.ts";
@@ -9,87 +9,90 @@ import type { ProxyCache } from "./cache.ts";
 import { Digest } from "./digest.ts";
 import { isOurs } from "./words.ts";
 
-/** Earlier places of a conversation that the cache is asked for, at most. */
+/** Maximum number of earlier turns looked up in the cache. */
 const TRIED = 8;
-/** Turns whose calls are read along, so that an argument shows that only says why a call is made; see the readers. */
+/**
+ * Maximum number of earlier model messages read with a turn as context: they show which arguments only give reasons.
+ */
 const ALONG = 12;
-/** Characters of a message up to which it is read along. */
+/** Maximum length of a message read as context, in UTF-16 code units of JSON. */
 const SHORT = 4096;
-/** Calls without an answer that are remembered, at most; as many as the core pairs. */
+/** Maximum number of unanswered calls remembered; the core pairs as many. */
 const OPEN = 64;
-/** Turns that are read before others get their turn. */
+/** Number of turns processed before yielding to other tasks. */
 const AT_ONCE = 32;
 
-/** The strongest thing that was said of the last turn. */
+/** The strongest verdict of the last turn. */
 export interface Said {
   verdict: Verdict;
-  /** The tool it is about, where it is about one. */
+  /** The tool that the verdict is about, if any. */
   tool: string | undefined;
 }
 
 /** A conversation, judged up to its end. */
 export interface Judged {
-  /** Knows the conversation. */
+  /** The detector after the conversation. */
   detector: LoopDetector;
-  /** Gives the memory back; nothing may be asked afterwards. */
+  /** Frees the detector; nothing may be used afterwards. */
   free(): void;
-  /** Nothing where nothing was said, or a human wrote after it. */
+  /** Undefined if there was no verdict above `continue`, or if a human wrote after it. */
   said: Said | undefined;
-  /** What could not be read, in words. */
+  /** Messages about what could not be read. */
   problems: string[];
-  /** Goes on with what the model answered, and keeps it under these names. */
+  /** Adds the model's output and stores the state under these names. */
   keep(output: readonly unknown[], names: readonly string[]): void;
-  /** The latest places between two turns, from which a later request can go on. */
+  /** The latest boundaries between turns, from which a later request can continue. */
   places: Between[];
 }
 
-/** A place between two turns. */
+/** A boundary between two turns. */
 export interface Between {
-  /** Messages before it. */
+  /** The number of messages before it. */
   messages: number;
+  /** The state of the digest of these messages. */
   digest: readonly [number, number];
-  /** The key of the turn before. */
+  /** The key of the previous turn. */
   before: string | undefined;
 }
 
-/** What is known of the messages that a conversation begins with, of which only the last ones are at hand. */
+/** The known beginning of a conversation, of which only the last messages are available. */
 export interface Known extends Between {
-  /** How many of those are at hand. */
+  /** The number of its messages that are available. */
   recent: number;
 }
 
-/** Places that are told. */
+/** Maximum number of boundaries returned. */
 const PLACES = 4;
-/** Messages before a place that have to be at hand. */
+/** Number of messages before a boundary that have to be available. */
 export const RECENT: number = 2 * ALONG;
 
-/** What is kept of a conversation beside the detector. */
+/** The state of a conversation besides the detector. */
 interface Place {
-  /** Messages so far. */
+  /** The number of messages so far. */
   length: number;
-  /** Calls without an answer: the vendor's id and ours. Vendors give the same id again, or none. */
+  /** Unanswered calls: the vendor's id, ours and the tool. Vendors may reuse ids or leave them empty. */
   open: [theirs: string, ours: string, tool: string][];
   said: Said | undefined;
 }
 
-/** How conversations are judged. */
+/** The settings for judging conversations. */
 export interface How {
   /** The configuration of new detectors, as JSON. */
   config: string;
-  /** Whether messages of the role `user` are the host's own, but for the first. */
+  /** Whether `user` messages after the first are the host's. */
   hostPrompts: boolean;
   cache: ProxyCache;
-  /** What has to be the same for a snapshot to be of use. */
+  /** Everything that must be equal for a snapshot to be usable. */
   seed: string;
   warn(kind: string, cause: unknown): void;
-  /** Hears of what goes on after the answer. */
+  /** Called with work that continues after the answer. */
   pending(work: Promise<unknown>): void;
 }
 
 /**
  * Judges a conversation.
  *
- * @param before names under which a part of it was kept that is not among the messages, newest first.
+ * @param before names under which an earlier part, not among the messages, was stored; newest first.
  */
 export async function judge(
   how: How,
@@ -101,7 +104,7 @@ export async function judge(
 }
 
 /**
- * Judges a conversation of which only the last messages are at hand; nothing where the cache has forgotten the others.
+ * Judges a conversation of which only the last messages are available; undefined if the cache has lost the others.
  */
 export function judgeOn(
   how: How,
@@ -121,10 +124,10 @@ async function walked(
 ): Promise<Judged | undefined> {
   const { cache } = how;
   const digest = beginning ? Digest.from(beginning.digest) : new Digest(`${how.seed} ${api.name}`);
-  /** Messages that are known and at hand, and those that are not at hand. */
+  /** The numbers of known messages that are available and that are not. */
   const recent = beginning?.recent ?? 0;
   const absent = (beginning?.messages ?? 0) - recent;
-  /** Where turns begin, and the digests of what comes before them. */
+  /** The index at which each turn begins, and the digest of everything before. */
   const turns: { start: number; key: string }[] = [];
   if (beginning?.before !== undefined) turns.push({ start: 0, key: beginning.before });
   const places: Between[] = [];
@@ -138,7 +141,7 @@ async function walked(
   }
   if (!api.isModel(messages.at(-1)))
     places.push({ messages: absent + messages.length, digest: digest.state, before: turns.at(-1)?.key });
-  // A conversation whose beginning the vendor keeps has no digest of its own.
+  // If the vendor keeps the beginning of a conversation, there is no digest of the whole.
   let known: Kept | undefined;
   for (const name of before) known ??= await restored(how, name);
   const isPart = before.length > 0;
@@ -166,7 +169,7 @@ async function walked(
   }
   if (!isPart) {
     put(how, digest.value, walk.kept());
-    // A request may be made once more, so what it went on from stays; what that one went on from is of no more use.
+    // A request may be repeated, so the state it continued from is kept; the one before that is no longer needed.
     const gone = turns.at(-2);
     if (gone && cache.delete) safely(how, () => cache.delete?.(gone.key));
   }
@@ -185,14 +188,14 @@ async function walked(
   };
 }
 
-/** Goes through a conversation turn by turn. */
+/** Processes a conversation turn by turn. */
 class Walk {
   readonly detector: LoopDetector;
   readonly problems: string[] = [];
   readonly #how: How;
   readonly #api: Api;
   readonly #place: Place;
-  /** Messages that came before those that are at hand. */
+  /** The number of messages before the available ones. */
   readonly #offset: number;
 
   constructor(how: How, api: Api, known: Kept | undefined, offset: number) {
@@ -207,7 +210,7 @@ class Walk {
     return this.#place.said;
   }
 
-  /** Reads and judges the messages of a turn: what the model wrote, and what came of it. */
+  /** Reads and judges the messages of a turn: the model's message and the results. */
   turn(messages: readonly unknown[], start: number, end: number): void {
     if (start >= end) return;
     const [along, lines] = this.#along(messages, start);
@@ -216,7 +219,7 @@ class Walk {
     for (const { line, error } of read.errors) if (line > lines) this.problems.push(error.message);
     const place = this.#place;
     const first = this.#offset + start;
-    // A turn of the model's is judged for itself.
+    // Each turn of the model is judged on its own.
     if (this.#api.isModel(messages[start])) place.said = undefined;
     for (const [index, { pending, ...event }] of read.events.entries()) {
       const line = read.lines[index] ?? 0;
@@ -258,7 +261,7 @@ class Walk {
     if (place.said === undefined || strength(verdict) >= strength(place.said.verdict)) place.said = { verdict, tool };
   }
 
-  /** What the core refuses is left out, like what the reader could not read. */
+  /** Records an event. Events that the core rejects are skipped, like unreadable messages. */
   #record(event: AgentEvent): Verdict | undefined {
     try {
       return this.detector.record(event);
@@ -269,7 +272,7 @@ class Walk {
     }
   }
 
-  /** The call that an answer with this id belongs to: of the latest turn that gave the id, the first that waits. */
+  /** Takes the call that a result with this id answers: the first open one of the latest turn that used the id. */
   #answered(id: string): Place["open"][number] | undefined {
     const { open } = this.#place;
     const turnOf = (ours: string) => ours.slice(0, ours.indexOf("."));
@@ -279,7 +282,7 @@ class Walk {
     return open.splice(found, 1)[0];
   }
 
-  /** The model's latest short messages before a turn, and how many lines they are. */
+  /** The model's latest short messages before a turn, and their number of lines. */
   #along(messages: readonly unknown[], start: number): [texts: string[], lines: number] {
     const texts: string[] = [];
     for (let at = start - 1; at >= 0 && start - at <= RECENT && texts.length < ALONG; at--) {
@@ -291,7 +294,7 @@ class Walk {
     return [texts.reverse(), texts.length];
   }
 
-  /** All of it as bytes: the length of the JSON that follows, the JSON, the snapshot. */
+  /** Serialises the state: the length of the JSON (32 bits, big-endian), the JSON, the snapshot. */
   kept(): Uint8Array {
     const beside = encoder.encode(JSON.stringify(this.#place));
     const snapshot = this.detector.snapshot();
@@ -311,11 +314,11 @@ interface Kept {
   place: Place;
 }
 
-/** What is kept under a name. What cannot be read is passed over: the conversation tells it again. */
+/** Loads the state stored under a name; undefined, with a warning, if it cannot be read: it can be rebuilt. */
 async function restored(how: How, name: string): Promise<Kept | undefined> {
   try {
     const found = how.cache.get(name);
-    // What stubs of Durable Objects answer can be waited for and is no `Promise`.
+    // The stubs of Durable Objects return thenables that are not instances of `Promise`.
     const bytes = found instanceof Uint8Array ? found : await found;
     if (bytes == null) return undefined;
     const length = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getUint32(0);
@@ -333,7 +336,7 @@ function put(how: How, name: string, value: Uint8Array): void {
   safely(how, () => how.cache.set(name, value));
 }
 
-/** A cache that fails is one that has forgotten. */
+/** A failing cache is treated as one that has evicted the entry. */
 function safely(how: How, work: () => void | Promise<void>): void {
   try {
     const done = work();

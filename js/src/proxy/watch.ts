@@ -1,19 +1,19 @@
-// Answers on their way back: each chunk goes on as it came, at the pace of whoever reads it, and is looked at on the way.
+// Passes answers back to the client: chunks are forwarded unchanged with backpressure and inspected on the way.
 import { type AgentEvent, type LoopDetector, LoopwardenError, type Verdict } from "loopwarden";
 import { rank } from "../replay/levels.ts";
 import { type Answer, type Json, parsed } from "./api.ts";
 import { SseReader } from "./sse.ts";
 import { cutNote } from "./words.ts";
 
-/** Looks at what passes. */
+/** Inspects a stream. */
 export interface Looker {
-  /** Where a chunk is to be cut, and what to say instead of the rest. */
+  /** Inspects a chunk. To cut the stream, returns the offset in the chunk and what to send instead of the rest. */
   chunk(chunk: Uint8Array): { at: number; rest: Uint8Array } | undefined;
-  /** Nothing more comes; `whole` where the stream came to its own end. */
+  /** Called once at the end; `whole` is true if the stream ended by itself. */
   end(whole: boolean): void;
 }
 
-/** The same stream, looked at. */
+/** The same stream, inspected. A cut or a cancellation also aborts `abort`. */
 export function passing(
   body: ReadableStream<Uint8Array>,
   looker: Looker,
@@ -49,7 +49,7 @@ export function passing(
         if (cut.rest.length > 0) controller.enqueue(cut.rest);
         controller.close();
         end(false);
-        // First the stream, so that nobody hears of it as of an error.
+        // Cancelled before the abort, so that the abort does not surface as an error.
         await reader.cancel().catch(() => {});
         abort.abort();
       },
@@ -63,7 +63,7 @@ export function passing(
   );
 }
 
-/** Collects an answer while it passes, as far as it may be read. */
+/** Collects an answer while it passes. `done` gets it, or no bytes if it was incomplete or longer than `most` bytes. */
 export class Collector implements Looker {
   readonly #most: number;
   readonly #done: (answer: Uint8Array<ArrayBuffer>) => void;
@@ -94,15 +94,15 @@ export class Collector implements Looker {
   }
 }
 
-/** What {@link Watch} needs. */
+/** The options of {@link Watch}. */
 export interface Watched {
   answer: Answer;
   detector: LoopDetector;
-  /** Whether an answer that runs away is cut. */
+  /** Whether to cut an answer at `gate` or `halt`. */
   cuts: boolean;
   onVerdict(verdict: Verdict, characters: number, cut: boolean): void;
   onWarning(cause: unknown): void;
-  /** Nothing more comes. `last` is the last event, where the stream came to its own end. */
+  /** Called at the end. `last` is the last event, if the stream ended by itself. */
   onEnd(last: Json | undefined): void;
 }
 
@@ -113,7 +113,7 @@ export class Watch implements Looker {
   #characters = 0;
   #last: string | undefined;
   #blind = false;
-  /** The strongest that was said of this answer: each level is told once. */
+  /** The highest rank reported for this answer: each level is reported once, from `nudge` on. */
   #told = 1;
 
   constructor(watched: Watched) {
@@ -135,7 +135,7 @@ export class Watch implements Looker {
         }
       }
     } catch (error) {
-      // What cannot be read passes, and the rest of it.
+      // What cannot be read passes unjudged, and so does the rest.
       this.#blind = true;
       this.#watched.onWarning(error);
     }
@@ -158,7 +158,7 @@ export class Watch implements Looker {
     const strength = rank(verdict.wouldBe ?? verdict.level);
     if (strength > this.#told) {
       this.#told = strength;
-      // A cut is told with what it saves.
+      // A cut is reported by the caller, with the tokens saved.
       if (!this.#watched.cuts || rank(verdict.level) < rank("gate"))
         this.#watched.onVerdict(verdict, this.#characters, false);
     }

@@ -1,18 +1,20 @@
-// What the proxy says, to models and to people. It is always signed: what a harness says must not pass for a tool's words
-// or a human's.
+// The texts of the proxy for models and people. They are always signed: they must not be mistaken for a tool's output
+// or a human's message.
 import type { Level, Verdict } from "loopwarden";
 
-/** What an answer begins with that was given in the model's stead: a conversation that goes on shows it again. */
+/**
+ * The beginnings of answers given in place of the model, by which they are recognised when a conversation continues.
+ */
 export const ENDED = "Loopwarden (loop detector) ended this run";
 export const ASKS = "Loopwarden (loop detector) stopped here for a human";
 
-/** What the core's guidance says at `block`, for hosts that can refuse a call. Here it has run. */
+/** Sentences in the core's guidance for hosts that can refuse a call. Here the call has already run. */
 const REFUSALS = [
   " This attempt is refused so that something else can be tried.",
   " The next one like it will be refused.",
 ];
 
-/** The note that is put before the model. */
+/** The note for the model. */
 export function note(verdict: Verdict, level: Level): string {
   const [finding] = verdict.findings;
   let said = verdict.guidance ?? finding?.message ?? "this run is going round in circles.";
@@ -25,7 +27,7 @@ export function note(verdict: Verdict, level: Level): string {
   return `<harness-note>\nThis is a note of the harness, not a tool's output and not the user's words.\n${signed(said)}${stop}\n</harness-note>`;
 }
 
-/** The final turn that is answered in the model's stead. */
+/** The answer given in place of the model at a gate or halt. */
 export function ending(verdict: Verdict): string {
   const [finding] = verdict.findings;
   const found = sentence(finding?.message ?? "it is going round in circles");
@@ -36,11 +38,11 @@ export function ending(verdict: Verdict): string {
   return `${ENDED}${rule}: ${found}${since} The model was not asked, and the task is not done. Write a new message to go on.`;
 }
 
-/** What stands at the end of an answer that was cut. */
+/** The note at the end of an answer that was cut. */
 export const cutNote = (verdict: Verdict): string =>
   `\n\n[Loopwarden (loop detector) cut this answer here: ${sentence(verdict.findings[0]?.message ?? "it repeats itself")}]`;
 
-/** Whether a text is one that was answered in the model's stead. */
+/** Whether a text is an answer given in place of the model. */
 export const isOurs = (text: string): boolean => text.startsWith(ENDED) || text.startsWith(ASKS);
 
 const sentence = (text: string): string => text.replace(/[.\s]*$/, ".");

@@ -1,6 +1,6 @@
-// What two texts have in common, word by word.
+// A word-by-word diff of two texts.
 
-/** A difference: what stands in the first text, from `start` to `end`, and what in the second. */
+/** A difference: the part of the first text from `start` to `end`, and the part of the second that replaces it. */
 export interface Hunk {
   first: string;
   second: string;
@@ -10,13 +10,13 @@ export interface Hunk {
   secondEnd: number;
 }
 
-/** A part of a text: in both, or only in this one. */
+/** A part of a text that is in both (`same`) or only in this one. */
 export interface Piece {
   text: string;
   same: boolean;
 }
 
-/** Words that are compared one by one; where more of them differ, they differ as a whole. */
+/** Maximum number of differing words compared one by one; longer differences are one hunk. */
 const WORDS = 1200;
 
 interface Word {
@@ -25,9 +25,9 @@ interface Word {
   end: number;
 }
 
-/** Words separated by white space. */
+/** Matches words separated by white space. */
 export const BLANK: RegExp = /\S+/gu;
-/** Words, marks and the white space between, each by itself. */
+/** Matches words, punctuation characters and white space, each separately. */
 export const FINE: RegExp = /[\p{L}\p{N}_]+|\s+|[^\p{L}\p{N}_\s]/gu;
 
 /** The differences of two texts. */
@@ -39,7 +39,7 @@ export function hunks(first: string, second: string, cut: RegExp = BLANK): Hunk[
   while (tail < a.length - head && tail < b.length - head && a.at(-1 - tail)?.word === b.at(-1 - tail)?.word) tail++;
   const [restA, restB] = [a.slice(head, a.length - tail), b.slice(head, b.length - tail)];
   if (restA.length === 0 && restB.length === 0) return [];
-  // Where nothing stands in a text, the difference stands where it would have gone.
+  // An empty part is located where it would have been.
   const span = (all: Word[], rest: Word[], from: number, to: number, length: number): [number, number] => {
     const start = rest[from]?.start ?? all[head + from]?.start ?? length;
     return [start, to > from ? (rest[to - 1]?.end ?? length) : start];
@@ -57,7 +57,7 @@ export function hunks(first: string, second: string, cut: RegExp = BLANK): Hunk[
     };
   };
   if (restA.length > WORDS || restB.length > WORDS) return [hunk(0, restA.length, 0, restB.length)];
-  // The longest common subsequence, from the end, so that it can be walked from the start.
+  // The longest common subsequence, computed from the end so that it can be walked from the start.
   const width = restB.length + 1;
   const common = new Uint16Array((restA.length + 1) * width);
   for (let i = restA.length - 1; i >= 0; i--)
@@ -84,13 +84,13 @@ export function hunks(first: string, second: string, cut: RegExp = BLANK): Hunk[
   return found;
 }
 
-/** Whether two texts are not the same and only white space makes them so. */
+/** Whether two texts differ only in white space. */
 export function onlySpace(left: string, right: string): boolean {
   const bare = (text: string) => text.replaceAll(/\s+/g, "");
   return left !== right && bare(left) === bare(right);
 }
 
-/** Both texts cut into what they share and what they do not. */
+/** Splits both texts into shared and differing parts. */
 export function pieces(left: string, right: string): [Piece[], Piece[]] {
   const found = hunks(left, right, FINE);
   const whole = (text: string, spans: [number, number][]): Piece[] => {
@@ -119,7 +119,7 @@ export function pieces(left: string, right: string): [Piece[], Piece[]] {
   ];
 }
 
-/** A blank or a comma that both happen to have between two differences does not help the eye. */
+/** Merges short punctuation or space between two differences into them, for readability. */
 function smooth(list: readonly Piece[]): Piece[] {
   const smoothed: Piece[] = [];
   for (const [index, { text, same }] of list.entries()) {

@@ -4,32 +4,32 @@ import type { Config, Event, Level, TraceEvent, Verdict } from "../generated/typ
 import { readTranscript } from "../transcript.ts";
 import { given } from "./levels.ts";
 
-/** An event of a recorded run, as text or as it is. */
+/** An event of a recorded run. */
 export interface Judgeable {
-  /** The event's own JSON text, where it has one: numbers reach the core as they were written. */
+  /** The event's original JSON text, if any, so that numbers reach the core as they were written. */
   text?: string;
   event: Event;
-  /** It was about to happen: it is asked about and not recorded. */
+  /** Whether it had not happened yet: it is checked, not recorded. */
   pending: boolean;
 }
 
-/** What was said of one event. */
+/** The result of judging one event. */
 export interface Judged {
-  /** The level given; in shadow mode the one that would have been; `continue` of an event that was refused. */
+  /** The level; in shadow mode the one that would have been; `continue` for a rejected event. */
   level: Level;
-  /** Absent where the event was refused. */
+  /** Undefined if the event was rejected. */
   verdict: Verdict | undefined;
-  /** Why it was refused. */
+  /** Why the event was rejected. */
   error: LoopwardenError | undefined;
-  /** Whether it is a result that was refused, and has answered its call all the same. */
+  /** Whether it is a rejected result that was recorded as having answered its call. */
   settled: boolean;
 }
 
 /**
- * Records an event, or asks about it where it was about to happen. An event that is refused leaves the detector as it
- * was, and the run goes on; only a result that is refused has answered its call, whatever it said.
+ * Records an event, or checks it if it is pending. A rejected event leaves the detector unchanged, except that a
+ * rejected result still answers its call.
  *
- * @throws {LoopwardenError} `internal` alone: then the core has failed, and nothing more can be judged.
+ * @throws {LoopwardenError} only `internal`: the core has failed, and nothing more can be judged.
  */
 export function judge(detector: LoopDetector, { text, event, pending }: Judgeable): Judged {
   try {
@@ -43,7 +43,7 @@ export function judge(detector: LoopDetector, { text, event, pending }: Judgeabl
   }
 }
 
-/** Records what stands for an event that was refused, where it is a result, and tells whether it is one. */
+/** Records a stand-in for a rejected event if that is a result; returns whether it is. */
 function settles(detector: LoopDetector, refused: string): boolean {
   const [event] = readTranscript(refused, "trace").events;
   if (event === undefined || !isStandIn(event)) return false;
@@ -56,19 +56,19 @@ function settles(detector: LoopDetector, refused: string): boolean {
   }
 }
 
-/** Whether an event stands for a result that could not be read. */
+/** Whether an event is a stand-in for a result that could not be read. */
 export const isStandIn = ({ synthetic, labels }: Pick<TraceEvent, "synthetic" | "labels">): boolean =>
   synthetic === true && labels?.["unread"] === "result";
 
-/** Whether most of a log could not be read: that nothing is wrong is not known of it then. */
+/** Whether most of a log could not be read, so that finding nothing means little. */
 export const isMostlyUnread = (unread: number, judged: number): boolean => unread > judged;
 
-/** An event of a trace without its mark. */
+/** An event of a trace as a {@link Judgeable}. */
 export function judgeable({ pending, ...event }: TraceEvent): Judgeable {
   return { event: event as Event, pending: pending === true };
 }
 
-/** Replays events from the start and tells what came of each; to stop early is to leave the loop. */
+/** Replays events from the start, yielding the result of each. `before` is called before each event. */
 export function* replay(
   events: Iterable<Judgeable>,
   config: Config | string,

@@ -1,19 +1,18 @@
-// What a scenario says of itself, checked: a label that is misspelt would be none, and the scenario would be scored as
-// something that nobody said.
+// Validates the labels of a scenario: a misspelt label would be ignored, and the scenario scored incorrectly.
 
 import { LoopwardenError } from "../errors.ts";
 import { LEVELS } from "./levels.ts";
 import { distance, nearest } from "./nearest.ts";
 import { short } from "./summarise.ts";
 
-/** The keys of a scenario; what else stands in one belongs to other tools. */
+/** The keys of a scenario; other keys belong to other tools. */
 const KEYS = ["id", "config", "events", "expect", "expectAt", "firstAt", "minLevel", "success"];
 const EXPECTATIONS = ["loop", "no-loop"];
 
-/** What may be said of a label, or nothing where it is right. */
+/** What is wrong with a label; undefined if it is valid. */
 type Wrong = string | undefined;
 
-/** What is wrong with what a scenario says of itself, one sentence for each field; an absent label and `null` are none. */
+/** The errors in a scenario's labels, one sentence per field; `null` counts as absent. */
 export function wrongLabels(scenario: Readonly<Record<string, unknown>> & { events: readonly unknown[] }): string[] {
   const { id, events, expect, expectAt, firstAt, minLevel, success } = scenario;
   const checks: [string, unknown, Wrong][] = [
@@ -31,13 +30,13 @@ export function wrongLabels(scenario: Readonly<Record<string, unknown>> & { even
   return [...wrong, ...none, ...misspelt(scenario)];
 }
 
-/** The same for a run of a foreign format, of which the expectation alone is known for a label. */
+/** As {@link wrongLabels}, for a run of a foreign format, of which only `expect` is checked. */
 export function wrongExpectation({ expect }: { expect?: unknown }): string[] {
   const message = wordOf(expect, EXPECTATIONS);
   return expect == null || message === undefined ? [] : [told("expect", message, expect)];
 }
 
-/** A complaint about a field, worded as the core words its own. */
+/** An error message about a field, in the same form as the core's. */
 export function told(field: string, message: string, value?: unknown): string {
   const got = value === undefined ? undefined : short(JSON.stringify(value), 80);
   return new LoopwardenError({ code: "invalid-argument", field, message, value: got }).message;
@@ -57,7 +56,7 @@ function wrongIndex(value: unknown, events: number, expect: unknown): Wrong {
 
 const truthOf = (value: unknown): Wrong => (typeof value === "boolean" ? undefined : "expected true or false");
 
-/** Keys of which a third of the letters at most differs from one that the scenario lacks. */
+/** Errors for keys that differ in at most a third of their letters from a key that the scenario lacks. */
 function misspelt(scenario: Readonly<Record<string, unknown>>): string[] {
   const plain = (key: string) => key.toLowerCase().replaceAll(/[-_ ]/g, "");
   const known = KEYS.map(plain);

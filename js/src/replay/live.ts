@@ -1,6 +1,6 @@
-// A session that is still being written: its text is read as a whole each time it has changed, and what is new is judged.
-// Reading it whole is what makes rotation, truncation and documents that are rewritten no special cases; what a reader
-// learns later about earlier entries (a result behind its call, an argument that is only prose) is right as well.
+// Judges a session that is still being written: its text is read as a whole each time it has changed, and what is new
+// is judged. This handles rotation, truncation and rewritten documents without special cases, and what a reader learns
+// later about earlier entries (a result's call, an argument that is only prose) is taken into account as well.
 
 import { LoopDetector } from "../detector.ts";
 import { LoopwardenError } from "../errors.ts";
@@ -10,31 +10,31 @@ import { isStandIn, type Judged, judge } from "./judge.ts";
 import { Pairs } from "./pair.ts";
 import type { Recorded } from "./read.ts";
 
-/** Events between two saved states. */
+/** Number of events between two saved states. */
 const SAVE_EVERY = 32;
-/** States that are kept: what is rewritten further back is judged from the start. */
+/** Maximum number of states kept; a change further back is judged from the start. */
 const SAVED = 64;
 
-/** An event that was judged now. */
+/** An event that was judged in this update. */
 export interface Seen extends Recorded, Judged {
-  /** Its place among the events, from 0. */
+  /** The index of the event, from 0. */
   at: number;
-  /** The place of the call that it answers. */
+  /** The index of the call that it answers. */
   call: number | undefined;
-  /** An event was told at this place before: the log was rewritten, or is understood better now. */
+  /** Whether an event at this index was reported before: the log was rewritten, or is now read differently. */
   again: boolean;
 }
 
-/** What came of a look at the text. */
+/** The result of an update. */
 export interface Update {
   format: TranscriptFormat;
-  /** Events before this place are as they were. */
+  /** The index before which events are unchanged. */
   from: number;
   /** The events from there on. */
   seen: Seen[];
-  /** Nothing of it is as it was: another session, or the same one begun again. */
+  /** Whether nothing is unchanged: another session, or the same one started over. */
   anew: boolean;
-  /** What cannot be read and was not said before. */
+  /** Errors that were not reported before. */
   errors: { line: number; message: string }[];
 }
 
@@ -43,27 +43,27 @@ export class Live {
   readonly #config: string;
   readonly #format: TranscriptFormat | undefined;
   #detector: LoopDetector;
-  /** Events as text, in order. */
+  /** The events as JSON text, in order. */
   #events: string[] = [];
-  /** The detector's state before the event at a place. */
+  /** The detector's state before the event at an index. */
   #states = new Map<number, Uint8Array>();
   #complained = new Set<string>();
-  /** How many events were told at most since the session began. */
+  /** The highest number of events reported since the session began. */
   #told = 0;
 
-  /** @throws {LoopwardenError} `invalid-config`. */
+  /** @throws {LoopwardenError} `invalid-config` for an invalid configuration. */
   constructor(config: string, format?: TranscriptFormat) {
     this.#config = config;
     this.#format = format;
     this.#detector = new LoopDetector(config);
   }
 
-  /** The detector as it stands after the latest event. */
+  /** The detector after the latest event. A rewind replaces it. */
   get detector(): LoopDetector {
     return this.#detector;
   }
 
-  /** Takes the text as it is by now, from its beginning to its last complete entry. */
+  /** Takes the current text, from the beginning to the last complete entry, and judges what is new. */
   update(text: string): Update {
     const { format, events, lines, errors } = readTranscript(text, this.#format);
     const own = events.map((event) => JSON.stringify(event));
@@ -95,7 +95,7 @@ export class Live {
     return { format, from, seen, anew, errors: this.#news(errors) };
   }
 
-  /** Gives the detector's memory back. */
+  /** Frees the detector. */
   free(): void {
     this.#detector.free();
   }
@@ -107,7 +107,7 @@ export class Live {
     if (this.#states.size > SAVED && oldest !== undefined) this.#states.delete(oldest);
   }
 
-  /** Goes back to before the event at a place. */
+  /** Restores the state before the event at an index. */
   #rewind(to: number): void {
     let start = 0;
     for (const at of [...this.#states.keys()]) {
@@ -137,25 +137,25 @@ export class Live {
 }
 
 /**
- * The part of a text that is being written which can be read by now: whole lines, or whole documents. Nothing where none
- * is complete.
+ * The readable part of a text that is being written: complete lines, or complete documents. Undefined if none is
+ * complete.
  */
 export function complete(text: string): string | undefined {
-  // A log of lines is refused at its second line, so that this costs nothing.
+  // For a log of lines, parsing fails at the second line, so this is cheap.
   if (isObject(text)) return text;
   if (isLines(text.split("\n", 3))) {
     const end = text.lastIndexOf("\n") + 1;
-    // A last line without an end may be whole all the same.
+    // A last line without a line feed may still be complete.
     return isObject(text.slice(end)) ? text : text.slice(0, end);
   }
   const end = lastEnd(text);
   return end === 0 ? undefined : text.slice(0, end);
 }
 
-/** Whether a text with these first lines has an entry a line; the first may be broken. */
+/** Whether a text with these first lines has one entry per line; the first may be malformed. */
 function isLines([first = "", second = "", third = ""]: string[]): boolean {
   if (isObject(first)) return true;
-  // A document that is broken into lines begins with a bracket, and seldom has three entries of one line each.
+  // A document formatted over several lines begins with a bracket and rarely has complete objects on lines 2 and 3.
   return isObject(second) && (isObject(third) || !/^\s*[[{]/.test(first));
 }
 
@@ -170,7 +170,7 @@ function isObject(line: string): boolean {
   }
 }
 
-/** Where the last document ends that is not inside another one; 0 where none does. */
+/** The offset after the last complete top-level document; 0 if there is none. */
 function lastEnd(text: string): number {
   let depth = 0;
   let end = 0;

@@ -1,14 +1,14 @@
-// Words that were misspelt.
+// Suggestions for misspelt words.
 
-/** The known word that takes the fewest edits, where that is few. */
+/** The known word with the smallest edit distance, if that is small enough; else undefined. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
   const ranked = known.map((name) => ({ name, edits: distance(word, name) })).sort((a, b) => a.edits - b.edits);
   const best = ranked[0];
-  // More than half of a word in other letters is another word.
+  // At most 3 edits, and at most half of the letters.
   return best !== undefined && best.edits <= Math.min(3, Math.floor(word.length / 2)) ? best.name : undefined;
 }
 
-/** Letters that have to be changed, added, left out or swapped with their neighbour to make one word of the other. */
+/** The edit distance of two words: substitutions, insertions, deletions and swaps of neighbours. */
 export function distance(from: string, to: string): number {
   const rows: number[][] = [Array.from({ length: to.length + 1 }, (_, index) => index)];
   for (let at = 1; at <= from.length; at += 1) {

@@ -1,22 +1,22 @@
-// Which result answers which call: written once, for everything that shows or replays a run.
+// Pairs results with calls, for everything that shows or replays a run.
 
 import type { TraceEvent } from "../generated/types.ts";
 
-/** Ids of calls that are remembered: an answer does not come later than so many other calls. */
+/** Maximum number of call ids remembered: a result comes at most this many calls later. */
 const REMEMBERED = 10_000;
 
-/** Finds the call of each result as events come: by call id, else the oldest unanswered call of the tool. */
+/** Finds the call of each result incrementally: by call id, else the oldest unanswered call of the tool. */
 export class Pairs {
-  /** Calls by run and id; of a repeated id the latest one. */
+  /** Calls by run and id; for a repeated id the latest one. */
   #byId = new Map<string, { index: number; tool: string }>();
-  /** Calls without an answer so far, by run and tool, oldest first. */
+  /** Indices of unanswered calls by run and tool, oldest first. */
   #waiting = new Map<string, number[]>();
-  /** Those of them that have no id, by run: a result with an id that no call has may be one's. */
+  /** The number of unanswered calls without an id, by run: a result with an unknown id may belong to one of them. */
   #nameless = new Map<string, number>();
-  /** Whether the latest event is a result whose call id no call has: it is paired with none. */
+  /** Whether the latest event is a result with a call id that no call has, which is paired with none. */
   isStray = false;
 
-  /** Takes the next event and tells the index of its call, where it is a result that has one. */
+  /** Takes the next event. Returns the index of its call if it is a result that has one. */
   add(event: TraceEvent, index: number): number | undefined {
     this.isStray = false;
     if (event.pending) return undefined;
@@ -33,7 +33,7 @@ export class Pairs {
       return undefined;
     }
     if (event.type !== "tool-result") return undefined;
-    // An empty id names no call.
+    // An empty id counts as none.
     const known = event.callId ? this.#byId.get(key(event.callId)) : undefined;
     if (event.callId && known === undefined) {
       const nameless = this.#nameless.get(run) ?? 0;
@@ -58,7 +58,7 @@ export class Pairs {
   }
 }
 
-/** For each event of a run the index of its partner: of a result its call, of a call its result. */
+/** For each event of a run, the index of its partner: a result's call, or a call's result. */
 export function pair(events: readonly TraceEvent[]): (number | undefined)[] {
   const pairs = new Pairs();
   const partner: (number | undefined)[] = [];

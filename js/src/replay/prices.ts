@@ -1,10 +1,12 @@
-// What events cost, for sums over a whole run; of a finding the core tells it.
+// The cost of events, for sums over a whole run; the core computes it for findings.
 
 import type { Config, Event } from "../generated/types.ts";
 
 const MILLION = 1_000_000n;
 
-/** What an event cost in millionths: what it says itself, or what its tokens cost where the configuration has a price. */
+/**
+ * The cost of an event in millionths: its own figure, or else its tokens at the configured price. Undefined if unknown.
+ */
 export function costOf({ costMicros, tokens }: Event, { prices }: Config): number | undefined {
   if (costMicros != null) return costMicros;
   const [, whole, fraction = ""] = /^(\d+)(?:\.(\d*))?$/.exec(prices?.millionTokens ?? "") ?? [];

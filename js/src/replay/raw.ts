@@ -1,7 +1,7 @@
-// JSON text taken apart without being read: numbers beyond 2^53, `1.0`, duplicate keys and the like reach the core as
-// they were written. Only for text that `JSON.parse` has accepted.
+// Splits JSON text without parsing it, so that numbers beyond 2^53, `1.0`, duplicate keys and so on reach the core as
+// written. Only for text that `JSON.parse` has accepted.
 
-/** The text of each element of an array, or of each value of an object with its key. */
+/** The text of each element of an array, or of each value of an object with its key, and the range of the element. */
 export function* parts(
   text: string,
 ): Generator<{ key: string | undefined; value: string; start: number; end: number }> {
@@ -42,13 +42,13 @@ export function* parts(
   }
 }
 
-/** The text of an object without one of its members. */
+/** The text of an object without the members of a name. */
 export function without(text: string, name: string): string {
   const kept = [...parts(text)].filter((part) => part.key !== name);
   return `{${kept.map((part) => text.slice(part.start, part.end)).join(",")}}`;
 }
 
-/** The text of the last member of that name, which is the one that counts. */
+/** The value of a member as text; of duplicates the last, which is the one that counts. */
 export function member(text: string, name: string): string | undefined {
   let found: string | undefined;
   for (const part of parts(text)) if (part.key === name) found = part.value;
@@ -59,7 +59,7 @@ function keyEnd(member: string): number {
   return stringEnd(member, member.indexOf('"')) + 1;
 }
 
-/** Where the string that begins at `at` ends. */
+/** The offset of the quotation mark that ends the string beginning at `at`. */
 function stringEnd(text: string, at: number): number {
   let end = at + 1;
   while (end < text.length && text[end] !== '"') end += text[end] === "\\" ? 2 : 1;

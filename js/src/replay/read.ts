@@ -1,5 +1,4 @@
-// Recorded runs, read as they come: nothing here holds more of a file than the line or document it is at, unless the
-// file is one document.
+// Reads recorded runs as streams: only the current line or document is held in memory.
 
 import { LoopwardenError } from "../errors.ts";
 import type { Config, Event, Scenario, TraceEvent } from "../generated/types.ts";
@@ -17,68 +16,72 @@ import { member, parts, without } from "./raw.ts";
 
 /** One event of a recorded run. */
 export interface Recorded {
-  /** The event's own JSON text, where it has one: numbers reach the core as they were written. */
+  /** The event's original JSON text, if any, so that numbers reach the core as they were written. */
   text?: string;
   event: Event;
-  /** It was about to happen: for `check`. */
+  /** Whether it had not happened yet: it is for `check`. */
   pending: boolean;
-  /** The line of the file it came from, counted from 1. */
+  /** The line of the file, from 1. */
   line: number;
-  /** The tool it is about: of a result the tool of its call. */
+  /** The tool of the event; for a result, the tool of its call. */
   tool: string | undefined;
-  /** A result whose call id no call before it has. */
+  /** Set for a result whose call id no earlier call has. */
   stray?: true;
-  /** What stands for a result that could not be read: its call was answered, and that is all. It is none of the events. */
+  /**
+   * Set for a stand-in for a result that could not be read. It only answers the call and does not count as an event.
+   */
   unread?: true;
-  /** Its index in a scenario's list; absent in a log. */
+  /** The index in a scenario's list; absent in a log. */
   index?: number;
 }
 
-/** What a run says of itself. */
+/** A run without its events. */
 export interface Head {
   file: string;
   /** The scenario's id. */
   id: string | undefined;
-  /** The line of the file it begins at. */
+  /** The line of the file it begins on, from 1. */
   line: number;
   labels: Pick<Scenario, "expect" | "expectAt" | "firstAt" | "minLevel" | "success">;
-  /** What is wrong with its labels: then they say nothing. */
+  /** Errors in the labels, which are then not used. */
   wrong: string[];
-  /** The configuration it brings along, as JSON text. */
+  /** The run's own configuration, as JSON text. */
   config: string | undefined;
   format: "scenario" | TranscriptFormat;
-  /** Whether it is a whole log, and not one of the runs that a file lists. */
+  /** Whether it is a whole log rather than one of several runs listed in a file. */
   whole: boolean;
 }
 
-/** A recorded run, whose events are read once, as they come. */
+/** A recorded run whose events are streamed and can be read once. */
 export interface Run extends Head {
   events: AsyncIterable<Recorded[]>;
 }
 
-/** A recorded run that is held. */
+/** A recorded run in memory. */
 export interface Trace extends Head {
   events: Recorded[];
 }
 
-/** Tells of a line that cannot be read, and of all that is wrong with it; the others can. */
+/** Receives a line that cannot be read and everything that is wrong with it. */
 export type Complain = (line: number, ...messages: string[]) => void;
 
-/** Characters that are read at once. */
+/** Maximum size of a piece fed to the reader, in characters. */
 const PIECE = 1 << 15;
-/** Characters at the beginning of a document among which a scenario shows itself. */
+/** Number of characters at the beginning of a document in which its format is detected. */
 const BEGINNING = 1 << 16;
-/** Lists that hold a whole run in one line. */
+/** Names of lists that contain a whole run on one line. */
 const RUNS = ["messages", "trajectory", "history", "items", "input", "contents", "resourceSpans", "spans"];
 
-/** How an event was refused, with its place in a scenario. */
+/** The message for a rejected event, with its index in a scenario. */
 export function refused({ index }: Pick<Recorded, "index">, error: LoopwardenError): string {
   return `${index === undefined ? "" : `events[${index}]: `}${error.code}: ${error.message}`;
 }
 
 /**
- * The runs of a text: one a line where the first line is a scenario, or a run of a foreign format with a label; else the
- * whole text is one. Read the events of a run before the next run is asked for.
+ * The runs of a text: one per line if the first line is a scenario, or if the lines are runs of a foreign format with
+ * labels; otherwise the whole text is one run. Read the events of a run before requesting the next run.
+ *
+ * @throws {LoopwardenError} `invalid-argument` if the text is clearly of another format than `format`.
  */
 export async function* runs(
   file: string,
@@ -88,7 +91,7 @@ export async function* runs(
 ): AsyncGenerator<Run> {
   const source = new Source(chunks);
   if (format !== undefined) await fits(file, source, format);
-  // Scenarios are traces, also where that is said.
+  // Scenarios count as traces, also if that format is given.
   const first = format === undefined || format === "trace" ? await source.firstLine() : "";
   const value = parsed(first);
   if (isScenario(value) || wrongScenario(value).length > 0) {
@@ -97,7 +100,7 @@ export async function* runs(
   }
   let rows: string[] | undefined;
   if (format === undefined && holdsRun(value)) {
-    // Whether these are runs with labels or the requests of one run, any of the lines may tell.
+    // Any line may show whether these are labelled runs or the requests of one run.
     rows = [];
     for await (const line of source.lines()) rows.push(line);
     if (rows.some((row) => holdsRun(parsed(row), true))) {
@@ -130,7 +133,7 @@ export async function* runs(
     whole: true,
   };
   const read = transcript(pieces, complain, format);
-  // The format is known when the first events are there.
+  // The format is known with the first events.
   const begun = await read.next();
   if (begun.done) return;
   yield {
@@ -144,17 +147,17 @@ export async function* runs(
 }
 
 /**
- * Looks at a beginning before it is read as it was said to be: what is plainly of another format would be read as a run in
- * which little happens, and no loop.
+ * Checks the beginning of a text against the given format: a text of another format would be read as a run with few
+ * events and no loop.
  *
- * @throws {LoopwardenError} `invalid-argument` where it is.
+ * @throws {LoopwardenError} `invalid-argument` if it is clearly of another format.
  */
 async function fits(file: string, source: Source, format: TranscriptFormat): Promise<void> {
   const beginning = await source.beginning(BEGINNING);
   const found = readTranscript(beginning);
   if (found.format === format) return;
   const isSure = found.format !== "openai" && found.format !== "trace";
-  // These two are also what is taken for messages and for lines that nothing tells apart: then what is seen so decides.
+  // These two formats are also the fallback for unidentified messages and lines: then the calls found decide.
   const calls = ({ events }: Transcript) =>
     events.some((event) => (event.type === "tool-call" || event.type === "tool-result") && !isStandIn(event));
   if (!isSure && (!calls(found) || calls(readTranscript(beginning, format)))) return;
@@ -162,7 +165,7 @@ async function fits(file: string, source: Source, format: TranscriptFormat): Pro
   throw new LoopwardenError({ code: "invalid-argument", message, field: "format" });
 }
 
-/** The runs of a text, held. */
+/** The runs of a text in memory; runs without a readable event are omitted. */
 export async function traces(
   file: string,
   chunks: AsyncIterable<string>,
@@ -178,7 +181,7 @@ export async function traces(
   return found;
 }
 
-/** The runs that the events of a file belong to, each as a trace of its own. */
+/** Splits a trace by the `run` of its events. */
 export function apart(trace: Trace): Trace[] {
   const found = new Map<string, Recorded[]>();
   for (const recorded of trace.events) {
@@ -191,11 +194,11 @@ export function apart(trace: Trace): Trace[] {
   return [...found].map(([run, events]) => ({ ...trace, id: run === "" ? undefined : run, events }));
 }
 
-/** The configuration that a run brings along. */
+/** A run's own configuration. */
 export const ownConfig = ({ config }: Pick<Head, "config">): Config | undefined =>
   config === undefined ? undefined : JSON.parse(config);
 
-/** Reads a text in a format of its own, in parts of at least one event. */
+/** Reads a text in a transcript format, in parts of at least one event. */
 async function* transcript(
   pieces: AsyncIterable<string>,
   complain: Complain,
@@ -235,7 +238,7 @@ async function* transcript(
 
 async function* scenarios(file: string, source: Source, complain: Complain): AsyncGenerator<Run> {
   let number = 0;
-  /** The line that each id was on first. */
+  /** The first line of each id. */
   const ids = new Map<unknown, number>();
   for await (const line of source.lines()) {
     number++;
@@ -244,7 +247,7 @@ async function* scenarios(file: string, source: Source, complain: Complain): Asy
     try {
       value = JSON.parse(line);
     } catch (error) {
-      // In the core's words, which are for people.
+      // Use the core's message, which is more readable.
       const broken = readTranscript(line, "trace").errors[0]?.error;
       const message = broken?.code === "invalid-json" ? new LoopwardenError(broken).message : (error as Error).message;
       complain(number, `invalid-json: ${message.replace(/^event /, "scenario ")}`);
@@ -271,7 +274,7 @@ function scenario(file: string, text: string, value: Labelled, line: number): Ru
   const pairs = new Pairs();
   const list = member(text, "events") ?? "[]";
   for (const [index, { value: one }] of [...parts(list)].entries()) {
-    // What is no event is for the core to refuse.
+    // Invalid events are left for the core to reject.
     const traced: TraceEvent = JSON.parse(one);
     const isObject = typeof traced === "object" && traced !== null && !Array.isArray(traced);
     const pending = isObject && traced.pending === true;
@@ -301,7 +304,7 @@ function scenario(file: string, text: string, value: Labelled, line: number): Ru
   };
 }
 
-/** Runs of a foreign format, one a line, with what the line says of them. */
+/** Runs of a foreign format, one per line, with the labels on their lines. */
 async function* labelled(file: string, rows: string[], complain: Complain): AsyncGenerator<Run> {
   for (const [at, row] of rows.entries()) {
     if (row.trim() === "") continue;
@@ -331,7 +334,7 @@ async function* labelled(file: string, rows: string[], complain: Complain): Asyn
   }
 }
 
-/** Events that are held, as a run has them. */
+/** Events in memory as the stream of a run. */
 export async function* once(events: Recorded[]): AsyncGenerator<Recorded[]> {
   yield events;
 }
@@ -349,14 +352,16 @@ function labelsOf({ expect, expectAt, firstAt, minLevel, success }: Labels): Tra
   };
 }
 
-/** Whether a value is a scenario, and not a telemetry span, which has events of another kind. */
+/** Whether a value is a scenario, rather than a telemetry span, which has other events. */
 function isScenario(value: unknown): value is Labelled {
   return isObject(value) && Array.isArray(value["events"]) && !isSpan(value);
 }
 
 const isSpan = (value: object): boolean => ["spanId", "span_id", "attributes", "context"].some((name) => name in value);
 
-/** What is wrong with what was to be a scenario, by its keys, and is none; nothing where it was to be something else. */
+/**
+ * The errors of a value that looks like a scenario by its keys but is not valid; empty if it does not look like one.
+ */
 function wrongScenario(value: unknown): string[] {
   if (!isObject(value) || "type" in value || isSpan(value) || holdsRun(value) || isScenario(value)) return [];
   const { expectAt: _, ...labels } = value;
@@ -370,7 +375,7 @@ function wrongScenario(value: unknown): string[] {
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Whether a value holds a whole run in a list; with `wanted` only where a label stands beside it. */
+/** Whether a value contains a whole run in a list; with `wanted`, only if it also has a label. */
 function holdsRun(value: unknown, wanted = false): boolean {
   if (typeof value !== "object" || value === null) return false;
   const { expect, success } = value as Labels;
@@ -391,10 +396,10 @@ async function* cut(rows: string[]): AsyncGenerator<string> {
   for (const [at, row] of rows.entries()) yield at < rows.length - 1 ? `${row}\n` : row;
 }
 
-/** A text that comes in chunks and can be looked at before it is read. */
+/** A text that arrives in chunks and can be peeked at before it is read. */
 class Source {
   readonly #chunks: AsyncIterator<string>;
-  /** What was looked at, and not read. */
+  /** Chunks that were peeked at but not read. */
   #ahead: string[] = [];
   #ended = false;
 
@@ -423,7 +428,7 @@ class Source {
     }
   }
 
-  /** Whether something stands among the first characters. */
+  /** Whether a pattern matches within the first characters. */
   async begins(characters: number, pattern: RegExp): Promise<boolean> {
     return pattern.test(await this.beginning(characters));
   }
@@ -440,14 +445,14 @@ class Source {
     return text.slice(0, characters);
   }
 
-  /** Everything, in pieces that are no larger than need be. */
+  /** The whole text, in pieces of at most {@link PIECE} characters, or one more. */
   async *pieces(): AsyncGenerator<string> {
     for (;;) {
       const chunk = this.#ahead.shift() ?? (await this.#more());
       if (chunk === undefined) return;
       for (let at = 0; at < chunk.length; ) {
         let end = Math.min(chunk.length, at + PIECE);
-        // Half a surrogate pair is no text.
+        // Keeps surrogate pairs together.
         if (end < chunk.length && /[\ud800-\udbff]/.test(chunk[end - 1] ?? "")) end++;
         yield chunk.slice(at, end);
         at = end;
@@ -455,7 +460,7 @@ class Source {
     }
   }
 
-  /** Everything, line by line. Only `\n` ends a line. */
+  /** The whole text, line by line. Only `\n` ends a line. */
   async *lines(): AsyncGenerator<string> {
     let rest: string[] = [];
     for await (const piece of this.pieces()) {

@@ -1,25 +1,25 @@
-// The report for a person with the evidence in the run's own words: the core keeps digests, whoever has the run can quote.
+// Adds quotes of the evidence to a report: the core only keeps digests, but the run itself is available here.
 
 import type { Event, Finding, Level } from "../generated/types.ts";
 import { rank } from "./levels.ts";
 import { line, outcome, short } from "./summarise.ts";
 
-/** An event of the run, as a person finds it again. */
+/** A quote of an event. */
 export interface Quoted {
-  /** Where it stands beside its number: `line 104` or `step 5`; none where that says nothing. */
+  /** Its location besides its number: `line 104` or `step 5`; undefined if that is not useful. */
   place?: string | undefined;
-  /** The clock when it happened. */
+  /** The time of day, in UTC. */
   time?: string | undefined;
-  /** What was called or said. */
+  /** The call or the message. */
   asked?: string | undefined;
-  /** What came back. */
+  /** The result. */
   answered?: string | undefined;
 }
 
-/** How wide quoted arguments and outputs may be. */
+/** Maximum width of quoted arguments and outputs, in characters. */
 const WIDTH = 100;
 
-/** An event as it is quoted; `call` is the call that a result answers. */
+/** Quotes an event; `call` is the call that a result answers. */
 export function quoted(event: Event, call: Event | undefined, place?: string): Quoted {
   const at = event.at;
   const time = at == null || Math.abs(at) > 8.64e15 ? undefined : `${new Date(at).toISOString().slice(11, 19)} UTC`;
@@ -28,22 +28,22 @@ export function quoted(event: Event, call: Event | undefined, place?: string): Q
 }
 
 /**
- * What was found, the main thing first, as the core chooses what a report is about: the strongest, and among equals the
- * newest. What is given stands newest first.
+ * Sorts by level, strongest first and among equals newest first, as the core does to choose the subject of a report.
+ * The input has to be sorted newest first.
  */
 export const strongest = <T>(newestFirst: readonly T[], level: (one: T) => Level): T[] =>
   newestFirst.toSorted((a, b) => rank(level(b)) - rank(level(a)));
 
-/** The finding that a report is about, of those of a scope. */
+/** The finding that the report of a scope is about. */
 export const leading = (findings: readonly Finding[]): Finding | undefined =>
   strongest(findings, ({ level }) => level)[0];
 
-/** How the core marks the latest event of a loop. */
+/** The core's mark of the latest event of a loop. */
 const DETECTED = " ← Loop detected";
 
 /**
- * The core's Markdown with what was called, what came back and when, and each event with its line. `first` is the event at
- * which the loop was told of first: that is where it was detected, and the latest event is only that.
+ * Adds calls, results, times and locations to the core's Markdown. `first` is the event at which the loop was first
+ * reported: the mark "Loop detected" moves there from the latest event.
  */
 export function readable(markdown: string, quote: (seq: number) => Quoted | undefined, first?: number): string {
   const isListed = first !== undefined && new RegExp(`^- [Ee]vent ${first}\\b`, "m").test(markdown);
@@ -71,7 +71,7 @@ export function readable(markdown: string, quote: (seq: number) => Quoted | unde
     .join("\n");
 }
 
-/** A text as code, whatever it holds: what is not ours is never live. */
+/** A text as a Markdown code span, whatever it contains, so that untrusted text is never interpreted. */
 export function code(text: string): string {
   const longest = Math.max(0, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
   const fence = "`".repeat(longest + 1);
@@ -79,13 +79,13 @@ export function code(text: string): string {
   return `${fence}${pad}${text}${pad}${fence}`;
 }
 
-/** A part of a text: code, or what stands between. */
+/** A part of a text: code, or the text between. */
 export interface Span {
   text: string;
   isCode: boolean;
 }
 
-/** A text of ours cut into its code, whose fence may be several backticks, and the rest. */
+/** Splits one of our own texts into code spans, whose fence may be several backticks, and the rest. */
 export function spans(text: string): Span[] {
   const found: Span[] = [];
   const push = (part: string, isCode: boolean) => {

@@ -1,5 +1,5 @@
-// Changes of a configuration, for all that asks what another one would have done. The core alone decides what is valid:
-// it is asked, never imitated.
+// Changes to configurations, for code that tries alternatives. Only the core decides what is valid: it is called, never
+// imitated.
 
 import { LoopDetector } from "../detector.ts";
 import type { RuleInForce } from "../diagnose.ts";
@@ -12,19 +12,19 @@ type Json = { [key: string]: unknown };
 const isObject = (value: unknown): value is Json =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** `over` laid over `base`: objects member by member, everything else replaced. Neither is changed. */
+/** Merges `over` into `base`: objects member by member, everything else replaced. Neither is modified. */
 export function merged<T>(base: T, over: unknown): T {
   if (!isObject(base) || !isObject(over)) return structuredClone(over) as T;
   const result: Json = { ...base };
   for (const [key, value] of Object.entries(over)) {
-    // `__proto__` may be a tool's name.
+    // A tool may be named `__proto__`.
     const next = Object.hasOwn(result, key) ? merged(result[key], value) : structuredClone(value);
     Object.defineProperty(result, key, { value: next, enumerable: true, configurable: true, writable: true });
   }
   return result as T;
 }
 
-/** Why the core refuses a configuration; nothing where it is sound. */
+/** Why the core rejects a configuration; undefined if it is valid. */
 export function refusal(config: Config | string): string | undefined {
   try {
     new LoopDetector(config).free();
@@ -35,20 +35,21 @@ export function refusal(config: Config | string): string | undefined {
   }
 }
 
-/** Whether the core takes it. */
+/** Whether the core accepts a configuration. */
 export const isSound = (config: Config): boolean => refusal(config) === undefined;
 
-/** Settings of rules by whatever name they have. */
+/** The settings of rules, indexable by any name. */
 export const rulesOf = ({ rules }: { rules?: object }): Record<string, RuleConfig | undefined> => ({ ...rules });
 
-/** A change of the settings of one tool, or, without one, of all. */
+/** A change of a rule's settings for one tool, or without a tool, for all. */
 export function ruleChange(tool: string | undefined, rule: string, settings: RuleConfig): Config {
   return tool === undefined ? { rules: { [rule]: settings } } : { tools: { [tool]: { rules: { [rule]: settings } } } };
 }
 
 /**
- * Settings that raise `rung` to `threshold`: the rungs above it that would be overtaken keep their distance, move up one
- * by one where the rule cannot hold as much evidence, or fall away. `undefined` where the core takes none of that.
+ * Settings that raise the threshold of `rung` to `threshold`. Higher thresholds that would be overtaken keep their
+ * distance, or move up by one each if the rule cannot accumulate that much evidence, or are switched off. Undefined if
+ * the core accepts none of these.
  */
 export function raised(
   config: Config,
@@ -77,18 +78,18 @@ export function raised(
   return ways.find((settings) => isSound(merged(config, ruleChange(tool, rule.id, settings))));
 }
 
-/** How much the thresholds of a finding were multiplied: trebled where waiting is expected. */
+/** The factor by which the thresholds of a finding were multiplied: 3 where waiting is expected, else 1. */
 export function scale(finding: Pick<Finding, "threshold" | "count">, rule: RuleInForce | undefined): number {
   const own = RUNGS.map((rung) => rule?.[rung] ?? 0).filter((threshold) => threshold !== 0);
   return own.includes(finding.threshold) ? 1 : own.includes(finding.threshold / 3) ? 3 : 1;
 }
 
-/** The strongest rung that so much evidence reaches. */
+/** The strongest level whose threshold `count` reaches; undefined if none. */
 export function reached(rule: RuleInForce, count: number, times: number): Rung | undefined {
   return RUNGS.toReversed().find((rung) => rule[rung] !== 0 && count >= rule[rung] * times);
 }
 
-/** A change as a person would write it down: `tools.bash.polling = true`. */
+/** A change in readable form, one line per value: `tools.bash.polling = true`. */
 export function written(change: unknown): string[] {
   const lines: string[] = [];
   const walk = (value: unknown, path: string) => {

@@ -1,8 +1,8 @@
-// What an event is, in words. Everything stays text: where it is shown decides how it is made safe.
+// Describes events as text. Nothing is escaped here: the place of display decides how.
 
 import type { Event, Wasted } from "../generated/types.ts";
 
-/** What happened, as the name of its kind. */
+/** A short title of an event: its tool, outcome or kind. */
 export function title(event: Event): string {
   switch (event.type) {
     case "tool-call":
@@ -22,7 +22,7 @@ export function title(event: Event): string {
   }
 }
 
-/** What an event says. */
+/** The content of an event. */
 export function summary(event: Event): string {
   switch (event.type) {
     case "tool-call":
@@ -62,7 +62,7 @@ export function summary(event: Event): string {
   }
 }
 
-/** An event on one line: a call with its arguments, a result with its outcome, else what it is and says. */
+/** An event on one line: a call with its arguments, a result with its outcome, otherwise title and content. */
 export function line(event: Event): string {
   if (event.type === "tool-call") return `${event.tool}(${event.rawArgs ?? listed(event.args, 32)})`;
   if (event.type === "tool-result") return outcome(event);
@@ -70,24 +70,24 @@ export function line(event: Event): string {
   return said === "" ? title(event) : `${title(event)}: ${said}`;
 }
 
-/** What came of a call. */
+/** The outcome and output of a result. */
 export function outcome(event: Event & { type: "tool-result" }): string {
   const output = plain(event.output);
-  // A command that ran and failed says so by its exit code alone.
+  // A command that ran and failed is only recognisable by its exit code.
   const came = event.outcome === "ok" && event.exitCode ? `exit ${event.exitCode}` : event.outcome;
   return output === "" ? came : `${came}: ${output}`;
 }
 
-/** What an event says that can be compared with another one. */
+/** The content of an event in the form for comparisons. */
 export function said(event: Event): string {
   return event.type === "tool-result" ? plain(event.output) : summary(event);
 }
 
-/** Whether what happened is a failure. */
+/** Whether an event is a failure. */
 export const failed = (event: Event): boolean =>
   (event.type === "tool-result" && (event.outcome !== "ok" || Boolean(event.exitCode))) || event.type === "failure";
 
-/** Arguments of a call, one after the other, each of at most so many characters; of a path the end says most. */
+/** The arguments of a call as a list, each of at most `width` characters; long paths are shortened at the beginning. */
 export function listed(args: unknown, width: number = Number.POSITIVE_INFINITY): string {
   if (args === undefined || args === null) return "";
   if (typeof args !== "object" || Array.isArray(args)) return short(plain(args), width * 3);
@@ -106,7 +106,7 @@ export function plain(value: unknown): string {
   return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
 }
 
-/** One line of at most so many characters, without anything that could act on a page or a terminal. */
+/** A text on one line of at most `width` characters, with white space and control characters collapsed to spaces. */
 export function short(text: string, width: number): string {
   const line = (Number.isFinite(width) ? text.slice(0, width * 4) : text)
     .replaceAll(/[\s\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ")
@@ -120,11 +120,11 @@ function rest(event: Event): string {
   return Object.keys(fields).length === 0 ? "" : JSON.stringify(fields);
 }
 
-/** A number of things: `1 event`, `12,000 events`. */
+/** A number with its unit: `1 event`, `12,000 events`. */
 export const number = (count: number, unit: string): string =>
   `${count.toLocaleString("en")} ${unit}${count === 1 ? "" : "s"}`;
 
-/** A span of time in words, cut off and not rounded, as reports do it. */
+/** A duration as text, truncated rather than rounded, as in reports. */
 export function duration(milliseconds: number): string {
   if (milliseconds < 1000) return `${Math.floor(milliseconds)} ms`;
   const seconds = Math.floor(milliseconds / 1000);
@@ -134,14 +134,16 @@ export function duration(milliseconds: number): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** Millionths of a currency unit as money, cut off and not rounded, as reports do it: one sum is one figure everywhere. */
+/**
+ * Millionths of a currency unit as text, truncated rather than rounded, as in reports, so that figures always agree.
+ */
 export function money(micros: number): string {
   const units = Math.floor(micros / 1e6).toLocaleString("en");
   const rest = String(micros % 1e6).padStart(6, "0");
   return `${units}.${micros < 10_000 ? rest : rest.slice(0, 2)} of your currency`;
 }
 
-/** What a loop has cost since its onset. */
+/** The cost of a loop since its onset, as text. */
 export function cost({ events, milliseconds, tokens, costMicros }: Wasted): string {
   const parts = [number(events, "event")];
   if (milliseconds !== undefined) parts.push(duration(milliseconds));

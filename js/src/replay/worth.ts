@@ -1,6 +1,6 @@
-// Rules that count more than one for a time.
+// Rules in which an occurrence may count for more than one.
 
-/** What one more is worth where that is not always one: docs/rules.md, in short. */
+/** What one more occurrence is worth, per rule, if not always one; summarises docs/rules.md. */
 export const WORTH: Partial<Record<string, string>> = {
   "repeated-call":
     "3 right after the last one, 2 with other steps between, 1 where something was changed in between or long was waited; less where the outcomes are equal only in what does not change by itself; nothing where something new was seen; another outcome halves what there is",

@@ -1,24 +1,24 @@
-// Findings that a person calls false alarms, and the configuration that would have kept quiet: every proposal is tried.
+// Proposes configurations that would have avoided a false alarm. Every proposal is tried.
 
 import type { Config, TraceEvent } from "../generated/types.ts";
 import { type Analysis, analyse, type Loop, loopKey } from "./model.ts";
 import { merged, RUNGS, refusal, ruleInfo } from "./settings.ts";
 import { serious } from "./words.ts";
 
-/** A configuration that keeps quiet about a loop. */
+/** A change of the configuration that silences a loop. */
 export interface Exemption {
-  /** What it says, for a person. */
+  /** A description for the user. */
   title: string;
   /** What is added to the configuration. */
   change: Config;
-  /** Other loops that it keeps quiet about as well. */
+  /** Other loops that it silences as well. */
   alsoSilent: string[];
 }
 
-/** Rules about calls whose thresholds `polling` trebles. */
+/** The rules about calls whose thresholds are tripled by `polling`. */
 const POLLED = new Set(["repeated-call", "cycle", "no-new-information", "same-answer", "unanswered-call"]);
 
-/** The tools whose calls a loop rests on. */
+/** The tools of the calls in a loop's evidence. */
 export function tools(events: readonly TraceEvent[], loop: Loop, partner: readonly (number | undefined)[]): string[] {
   const names = loop.occurrences.map(({ event: index }) => {
     const event = events[index];
@@ -29,11 +29,11 @@ export function tools(events: readonly TraceEvent[], loop: Loop, partner: readon
   return [...new Set(names.filter((name) => name !== undefined))];
 }
 
-/** What might keep quiet about a loop, from the narrowest to the widest. */
+/** Changes that might silence a loop, from the narrowest to the widest. */
 function candidates(loop: Loop, names: readonly string[]): { title: string; change: Config }[] {
   const { rule, finding } = loop;
   const list: { title: string; change: Config }[] = [];
-  // `*` and `?` in a tool's name would match others too; such a name has no entry of its own.
+  // `*` and `?` in a tool's name are wildcards that would match others; such a tool cannot have its own entry.
   const own = names.filter((name) => !/[*?]/.test(name));
   const forTools = (entry: object): Config => ({ tools: Object.fromEntries(own.map((name) => [name, entry])) });
   const quoted = own.map((name) => `\`${name}\``).join(", ");
@@ -63,8 +63,8 @@ function candidates(loop: Loop, names: readonly string[]): { title: string; chan
 }
 
 /**
- * Tries what might keep quiet about a loop, and returns what does. Yields now and then, as {@link analyse} does.
- * A loop is quiet when it is nothing to act on any more.
+ * Tries changes that might silence a loop and returns those that do: the loop then stays below `nudge`. Yields
+ * regularly, like {@link analyse}.
  */
 export function* exemptions(
   events: readonly TraceEvent[],

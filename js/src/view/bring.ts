@@ -1,4 +1,4 @@
-// What a person brings: a file, a text.
+// Reads files and texts that the user provides.
 
 import { LoopwardenError } from "../errors.ts";
 import type { Config } from "../generated/types.ts";
@@ -7,9 +7,9 @@ import { readTranscript } from "../transcript.ts";
 import type { Trace } from "./model.ts";
 import { refusal } from "./settings.ts";
 
-/** Why what was brought is no run, for a person. */
+/** Thrown for an input that is not a run; the message is for the user. */
 export class Unreadable extends Error {
-  /** Whether it helps to know what can be read. */
+  /** Whether to show which formats can be read. */
   readonly isOfNoFormat: boolean;
 
   constructor(message: string, isOfNoFormat = false) {
@@ -21,7 +21,7 @@ export class Unreadable extends Error {
 /**
  * Reads a run.
  *
- * @throws {Unreadable} where it holds no event.
+ * @throws {Unreadable} if it contains no readable event.
  */
 export function readRun(name: string, text: string): Trace {
   if (text.includes("\u0000"))
@@ -48,7 +48,7 @@ export function readRun(name: string, text: string): Trace {
   );
 }
 
-/** The configuration that a scenario brings along. */
+/** A scenario's own configuration; empty if it has none that is valid. */
 function configOf(text: string): Config {
   try {
     const value: unknown = JSON.parse(text);
@@ -61,9 +61,9 @@ function configOf(text: string): Config {
 }
 
 /**
- * The text of a file, which may be packed with gzip.
+ * Reads the text of a file, which may be gzip-compressed.
  *
- * @throws {Unreadable} where the browser cannot read it.
+ * @throws {Unreadable} if the browser cannot read it.
  */
 export async function textOf(file: File): Promise<string> {
   const packed = new Uint8Array(await file.slice(0, 2).arrayBuffer());

@@ -1,4 +1,4 @@
-// Presets, rules and thresholds, and the configuration that they make.
+// The settings panel: presets, rules, thresholds and the resulting configuration.
 
 import { RULES, type RuleInfo } from "../generated/rules.ts";
 import type { Config, Preset } from "../generated/types.ts";
@@ -18,7 +18,7 @@ export class Controls {
   #rules = h("div");
   #others: HTMLDetailsElement;
 
-  /** `change` is told a sound configuration whenever a person makes one. */
+  /** `change` is called whenever the user makes a valid change to the configuration. */
   constructor(change: (config: Config) => void) {
     this.#change = change;
     this.#text = h("textarea", {
@@ -48,12 +48,12 @@ export class Controls {
     );
   }
 
-  /** Shows a configuration; `active` are the rules that the run is about, which come first. */
+  /** Shows a configuration; `active` are the rules relevant to the run, which come first. */
   show(config: Config, active: readonly string[]): void {
     const same = JSON.stringify([config, active]) === JSON.stringify([this.#config, this.#active]);
     [this.#config, this.#active] = [config, active];
     if (same && this.#switches.childElementCount > 0) return;
-    // What is being typed or dragged is not taken away from under the hand that does it.
+    // A control that is being typed into or dragged must not be replaced.
     if (document.activeElement !== this.#text) this.#text.value = JSON.stringify(config, undefined, 2);
     const held = [this.#rules, this.#others].some((part) => part.contains(document.activeElement));
     if (!held) this.#draw();
@@ -155,7 +155,7 @@ export class Controls {
           output.textContent = slider.value;
           this.#set(withRule(this.#config, rule.id, { [rung as Rung]: Number(slider.value) }));
         },
-        // The neighbours' bounds follow once the hand is off.
+        // The bounds of neighbouring sliders are updated once the slider is released.
         blur: () =>
           setTimeout(
             () =>

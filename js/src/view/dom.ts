@@ -1,11 +1,12 @@
-// Elements made without markup: text goes in as text, so that nothing a trace holds can become an element or a script.
+// Creates elements without markup: text is inserted as text, so that nothing in a trace can become an element or a
+// script.
 
 import { spans } from "../replay/report.ts";
 
 type Child = Node | string | undefined | false;
 type Attributes = Record<string, string | number | boolean | undefined | ((event: never) => void)>;
 
-/** An HTML element. A function is a listener, `false` and `undefined` leave an attribute out. */
+/** Creates an HTML element. A function is added as a listener; `false` and `undefined` omit an attribute. */
 export function h<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   attributes: Attributes = {},
@@ -14,7 +15,7 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   return fill(document.createElement(tag), attributes, children);
 }
 
-/** An SVG element. */
+/** Creates an SVG element. */
 export function s<K extends keyof SVGElementTagNameMap>(
   tag: K,
   attributes: Attributes = {},
@@ -32,22 +33,22 @@ function fill<E extends Element>(element: E, attributes: Attributes, children: C
   return element;
 }
 
-/** The element with an id, which the page's own markup has. */
+/** The element with an id, which must exist in the page. */
 export function the<E extends HTMLElement = HTMLElement>(id: string): E {
   const element = document.getElementById(id);
   if (element === null) throw new Error(`the page has no #${id}`);
   return element as E;
 }
 
-/** A file that a person keeps. */
+/** Downloads a text as a file. */
 export function save(name: string, text: string): void {
   const url = URL.createObjectURL(new Blob([text], { type: "application/json" }));
   h("a", { href: url, download: name }).click();
-  // The download has its own hold on the data by then.
+  // By then the download has its own reference to the data.
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-/** Puts a text on the clipboard; where the browser refuses, `otherwise` shows it to be copied by hand. */
+/** Copies a text to the clipboard; if the browser refuses, calls `otherwise` and returns false. */
 export async function copy(text: string, otherwise: (text: string) => void): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
@@ -58,12 +59,12 @@ export async function copy(text: string, otherwise: (text: string) => void): Pro
   }
 }
 
-/** A sentence of the core, with what it puts between backticks as code. */
+/** A text of the core, with its backtick spans as code elements. */
 export function ticked(text: string): (string | HTMLElement)[] {
   return spans(text).map(({ text, isCode }) => (isCode ? h("code", {}, text) : text));
 }
 
-/** Copies a text at the press of a button, which says so for a moment. */
+/** Handles a copy button: copies the text and briefly confirms it in the button's label. */
 export async function copied(event: globalThis.Event, text: () => string): Promise<void> {
   const button = event.currentTarget as HTMLButtonElement;
   const label = button.textContent;

@@ -1,4 +1,4 @@
-// Two occurrences of a loop side by side: what repeats, what differs, and what differs but counts as equal.
+// Shows two occurrences of a loop side by side: what repeats, what differs, and what differs but counts as equal.
 
 import type { TraceEvent } from "../generated/types.ts";
 import { onlySpace, type Piece, pieces as wordDiff } from "../replay/diff.ts";
@@ -6,20 +6,20 @@ import { h } from "./dom.ts";
 import type { Layout, Loop, Occurrence, Trace } from "./model.ts";
 import { place, plain, short, time, title } from "./words.ts";
 
-/** A field of a call: its name, or nothing, and its value. */
+/** A field of a call: its name, which may be empty, and its value. */
 type Field = [name: string, value: string];
 
-/** One occurrence: what was asked, and what came of it. */
+/** One occurrence: the call or message, and the result. */
 interface Told extends Occurrence {
   asked: Field[];
   answered: string | undefined;
   name: string;
 }
 
-/** The most characters of a payload that are compared. */
+/** Maximum number of characters of a payload that are compared. */
 const LONGEST = 6000;
 
-/** The events a loop rests on, each with what was asked and what came back. */
+/** The occurrences of a loop, each with its call and result. */
 export function occurrences(trace: Trace, layout: Layout, loop: Loop): Told[] {
   return loop.occurrences.flatMap(({ event: index, digest }) => {
     const event = trace.events[index];
@@ -34,7 +34,7 @@ export function occurrences(trace: Trace, layout: Layout, loop: Loop): Told[] {
   });
 }
 
-/** What an event asks for, field by field. */
+/** The content of an event, field by field. */
 function asked(event: TraceEvent | undefined): Field[] {
   if (event === undefined) return [];
   const listed = (fields: object): Field[] => Object.entries(fields).map(([name, value]) => [name, plain(value)]);
@@ -48,7 +48,7 @@ function asked(event: TraceEvent | undefined): Field[] {
   return listed(fields);
 }
 
-/** What all of them ask for alike, where they do not ask for the same: which target it is that fails, for one. */
+/** The fields that all occurrences share if they are not identical, such as the target that fails. */
 export function common(list: readonly Told[]): HTMLElement[] {
   const [first, ...others] = list;
   if (first === undefined || others.length === 0) return [];
@@ -69,8 +69,8 @@ export function common(list: readonly Told[]): HTMLElement[] {
 }
 
 /**
- * The message of a loop, with the name of the target where the core, which keeps no payloads, says only that it is one: what
- * all occurrences ask for, whatever each tool calls it.
+ * The message of a loop with the name of its target filled in. The core keeps no payloads and cannot name it; it is the
+ * value that all occurrences share, whatever each tool calls the field.
  */
 export function worded(trace: Trace, layout: Layout, loop: Loop): string {
   const { message } = loop.fullest;
@@ -88,7 +88,7 @@ export function worded(trace: Trace, layout: Layout, loop: Loop): string {
 
 const TARGET = /^the target of this `[^`]*`/;
 
-/** Both occurrences, with what they share and what they do not. */
+/** The comparison of two occurrences, with the differences marked. */
 export function compare(
   trace: Trace,
   list: readonly Told[],
@@ -169,7 +169,7 @@ export function compare(
   );
 }
 
-/** What was asked, each field compared with the one of the same name in the other occurrence. */
+/** The fields of an occurrence, each compared with the field of the same name in the other one. */
 function askedOf(at: Told, other: Told): Piece[] {
   const theirs = new Map(other.asked);
   return at.asked.flatMap(([name, value], index): Piece[] => [
@@ -178,10 +178,10 @@ function askedOf(at: Told, other: Told): Piece[] {
   ]);
 }
 
-/** Characters that are not seen, or that turn the text around them: shown by their number. */
+/** Characters that are invisible or change the direction of text; shown as their code point. */
 const ODD = /([\u00a0\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff])/u;
 
-/** A text in which nothing hides. */
+/** A text with its invisible characters made visible. */
 export function visible(text: string): (string | HTMLElement)[] {
   return text.split(ODD).map((part) => {
     if (part.length !== 1 || !ODD.test(part)) return part;
@@ -194,7 +194,7 @@ export function visible(text: string): (string | HTMLElement)[] {
   });
 }
 
-/** Whether a part of a text is marked. */
+/** Whether a part of a text is to be marked as a difference. */
 const differs = ({ text, same }: Piece): boolean => !same && text.trim() !== "";
 
 function payload(pieces: readonly Piece[], equal: boolean, label: string): HTMLElement {

@@ -1,12 +1,12 @@
-// Runs to play with, for people who have none at hand: an agent whose edit fails again and again, and two agents that hand
-// a fix to and fro and get no further.
+// Example runs for users who have none: an agent whose edit fails repeatedly, and two agents that pass a fix back and
+// forth without progress.
 
 import type { Config, Event } from "../generated/types.ts";
 import type { Trace } from "./model.ts";
 
 const START = Date.UTC(2026, 2, 12, 9, 30);
 
-/** The loop that most people meet first: one edit that cannot work, tried in slightly other words. */
+/** The most common loop: an edit that cannot work, retried with slight variations. */
 export function example(): Trace {
   const events: Event[] = [];
   let clock = START;
@@ -60,7 +60,7 @@ export function example(): Trace {
   return { name: "example: an edit that cannot work", format: "trace", events, lines: [], errors: [], config: {} };
 }
 
-/** Two agents that hand a fix to and fro: everything that the page can show of a workflow. */
+/** Two agents that pass a fix back and forth: shows everything that the page can display of a workflow. */
 export function workflow(): Trace {
   const events: Event[] = [];
   let clock = START;
@@ -125,7 +125,7 @@ export function workflow(): Trace {
         { from: "verifier", to: "coder" },
       ],
     },
-    // Implementing and verifying in turns is how this workflow works.
+    // In this workflow, alternating between implementing and verifying is normal.
     phases: { cycleDetectionEnabled: false },
   };
   return { name: "example: coder and verifier", format: "trace", events, lines: [], errors: [], config };

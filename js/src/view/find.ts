@@ -1,10 +1,10 @@
-// Which events are looked for.
+// Searches for events.
 
 import type { TraceEvent } from "../generated/types.ts";
 import type { Judged } from "./model.ts";
 import { failed, plain } from "./words.ts";
 
-/** Kinds that can be asked for, and what they are called. */
+/** The kinds of events that can be selected, with their labels. */
 export const QUICK: readonly (readonly [kind: string, label: string])[] = [
   ["", "everything"],
   ["verdict", "with a verdict"],
@@ -16,8 +16,8 @@ export const QUICK: readonly (readonly [kind: string, label: string])[] = [
 ];
 
 /**
- * The events that hold all of the words, of one kind; `undefined` where nothing is looked for. A word such as
- * `tool:edit` or `agent:coder` looks into that field alone.
+ * The indices of events of a kind that contain all of the words; undefined if there is no search. A word such as
+ * `tool:edit` or `agent:coder` only searches that field.
  */
 export function listed(
   events: readonly TraceEvent[],

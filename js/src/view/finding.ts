@@ -1,4 +1,4 @@
-// The finding that is chosen: what it rests on, and the report.
+// The selected finding: its evidence and the report.
 
 import type { Level } from "../generated/types.ts";
 import { leading, quoted, readable } from "../replay/report.ts";
@@ -16,7 +16,7 @@ export function showEvidence(view: View, run: Trace, actions: Actions): void {
   card.hidden = view.chosen === undefined;
   if (view.chosen === undefined || view.analysis === undefined) return;
   const found = occurrences(run, view.layout, view.chosen);
-  // The first one, and the latest that was not asked in the very same words: what differs says most.
+  // Compare the first occurrence with the latest one that is not worded identically, which shows the most.
   const words = (index: number) => JSON.stringify(found[index]?.asked).replaceAll(/\s|\\[nt]/g, "");
   const other = found.findLastIndex((_, index) => words(index) !== words(0));
   const differ = other > 0;
@@ -37,7 +37,7 @@ export function showEvidence(view: View, run: Trace, actions: Actions): void {
   );
 }
 
-/** What was counted, in words, and why what is shown is shown. */
+/** Explains what was counted and which occurrences are shown. */
 function evidenceWords({ rule, finding, fullest }: Loop, events: number, differ: boolean): HTMLElement[] {
   const unit = ruleInfo(rule)?.unit ?? "sightings";
   const worth = unit === "points" && WORTH[rule] !== undefined ? ` (one more is worth ${WORTH[rule]})` : "";
@@ -77,7 +77,7 @@ export function showReport(view: View): void {
   );
 }
 
-/** The report of the scope, as it was when the loop was found. */
+/** The report of the scope at the time of the loop's strongest finding. */
 function reported(view: View, { events, lines, format }: Trace, { at, scope, rule, signature, reached }: Loop): string {
   using detector = stateAt(events, view.states, at);
   const lead = leading(detector.report(scope, "json").findings);
@@ -95,7 +95,7 @@ function reported(view: View, { events, lines, format }: Trace, { at, scope, rul
   return readable(detector.report(scope), quote, first);
 }
 
-/** Where the event with a number stands. */
+/** The index of each event by sequence number. */
 function indices(view: View): number[] {
   const found: number[] = [];
   for (const [index, { verdict }] of (view.analysis?.judged ?? []).entries())

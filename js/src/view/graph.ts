@@ -1,4 +1,4 @@
-// The workflow: who handed work to whom, and which phase led to which.
+// Draws the workflow: which agent handed work to which, and which phase led to which.
 
 import { h, s } from "./dom.ts";
 import type { Flow } from "./model.ts";
@@ -6,7 +6,10 @@ import { short } from "./words.ts";
 
 const NODES = 12;
 
-/** A graph on a circle, thicker where more went along, with the same as a list for those who do not see it. */
+/**
+ * A graph on a circle whose edges are thicker the more often they were taken, and the same as a list for screen
+ * readers.
+ */
 export function graph(flows: readonly Flow[], label: string, current: string | undefined): HTMLElement {
   const names = [...new Set(flows.flatMap(({ from, to }) => [from, to]))].slice(0, NODES);
   const [width, height] = [420, names.length <= 2 ? 130 : 260];
@@ -21,14 +24,14 @@ export function graph(flows: readonly Flow[], label: string, current: string | u
     if (!names.includes(from) || !names.includes(to)) continue;
     const [[x1, y1], [x2, y2]] = [at(from), at(to)];
     const long = Math.hypot(x2 - x1, y2 - y1) || 1;
-    // Each direction bends to its own side, so that two edges between two nodes stay apart.
+    // Each direction bends to its own side, so that opposite edges between two nodes do not overlap.
     const [nx, ny] = [(y2 - y1) / long, -(x2 - x1) / long];
     const bend = from === to ? 0 : 34;
     const [mx, my] = [(x1 + x2) / 2 + nx * bend, (y1 + y2) / 2 + ny * bend];
     const d = from === to ? `M${x1 - 8} ${y1 - 14} c-26 -40 42 -40 16 0` : `M${x1} ${y1} Q${mx} ${my} ${x2} ${y2}`;
     const [lx, ly] = from === to ? [x1, y1 - 46] : [(x1 + 2 * mx + x2) / 4, (y1 + 2 * my + y2) / 4];
     svg.append(s("path", { class: "edge", d, "stroke-width": 1.5 + (count / most) * 3.5 }));
-    // The head lies at the middle of the bend, where neither node hides it.
+    // The arrowhead is at the middle of the curve, where no node hides it.
     const angle = (Math.atan2(y2 - y1, x2 - x1) * 180) / Math.PI;
     svg.append(
       s("path", {
@@ -62,7 +65,7 @@ export function graph(flows: readonly Flow[], label: string, current: string | u
   return h("figure", {}, svg, h("figcaption", {}, label), list);
 }
 
-/** A walk as the report has it: `implement → test → fix`. */
+/** A sequence of phases as in the report: `implement → test → fix`. */
 export function walk(text: string): HTMLElement {
   const steps = text.split(" → ");
   const list = h("ol", { class: "walk", "aria-label": "Latest phases" });

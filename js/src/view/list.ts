@@ -1,4 +1,4 @@
-// The events one under the other. Only the rows in sight exist, so that ten thousand are as smooth as ten.
+// The list of events. Only the visible rows exist, so that ten thousand events scroll as smoothly as ten.
 
 import type { TraceEvent } from "../generated/types.ts";
 import { h } from "./dom.ts";
@@ -6,7 +6,7 @@ import { type Judged, spent } from "./model.ts";
 import { between, clock, failed, SIGN, short, summary, title } from "./words.ts";
 
 const ROW = 30;
-/** Rows drawn beyond both edges. */
+/** Number of rows drawn beyond each edge. */
 const SPARE = 12;
 
 /** The list of events. */
@@ -16,9 +16,9 @@ export class EventList {
   #judged: readonly Judged[] = [];
   #selected = 0;
   #marked = new Set<number>();
-  /** The events that are listed, by their index; all of them where nothing is looked for. */
+  /** The indices of the listed events; undefined for all. */
   #listed: readonly number[] | undefined;
-  /** Where each listed event stands. */
+  /** The position of each listed event in the list. */
   #place = new Map<number, number>();
   /** The rows that exist, by event. */
   #rows = new Map<number, HTMLElement>();
@@ -40,7 +40,7 @@ export class EventList {
     new ResizeObserver(() => this.#draw()).observe(this.element);
   }
 
-  /** Shows events and what was said of them; `marked` are those that the loop in focus rests on. */
+  /** Shows events and their judgements; `marked` are the occurrences of the selected loop. */
   show(events: readonly TraceEvent[], judged: readonly Judged[], selected: number, marked: ReadonlySet<number>): void {
     [this.#events, this.#judged, this.#selected, this.#marked] = [events, judged, selected, new Set(marked)];
     for (const row of this.#rows.values()) row.remove();
@@ -49,13 +49,13 @@ export class EventList {
     this.#draw();
   }
 
-  /** Lists only some events, or all of them again; `undefined` is all. */
+  /** Lists only these events; undefined lists all. */
   filter(listed: readonly number[] | undefined): void {
     this.#listed = listed;
     this.#place = new Map(listed?.map((event, place) => [event, place]));
   }
 
-  /** The listed event that many places after an event, or before it; the nearest one there is. */
+  /** The listed event `places` positions after an event (before it if negative), or the nearest one. */
   neighbour(event: number, places: number): number {
     const listed = this.#listed;
     if (listed === undefined) return event + places;
@@ -68,7 +68,7 @@ export class EventList {
     return this.#listed?.length ?? this.#events.length;
   }
 
-  /** Scrolls so that an event is in sight. */
+  /** Scrolls an event into view. */
   reveal(index: number): void {
     const event = this.#listed === undefined ? index : this.#place.get(index);
     if (event === undefined) return;
@@ -83,7 +83,7 @@ export class EventList {
     const last = Math.min(this.#count, Math.ceil((scrollTop + clientHeight) / ROW) + SPARE);
     const places = Array.from({ length: Math.max(0, last - first) }, (_, at) => first + at);
     const wanted = new Set(places.map((place) => this.#listed?.[place] ?? place));
-    // The selected row is always there: it is what a screen reader is told about.
+    // The selected row always exists, because `aria-activedescendant` refers to it.
     const isListed = this.#listed === undefined || this.#place.has(this.#selected);
     if (isListed && this.#selected < this.#events.length) wanted.add(this.#selected);
     for (const [index, row] of this.#rows) {
@@ -95,7 +95,7 @@ export class EventList {
       if (this.#rows.has(index)) continue;
       const row = this.#row(index);
       this.#rows.set(index, row);
-      // In the order of the events, for those who read the page and do not see it.
+      // Kept in the order of the events for screen readers.
       const next = [...this.#rows.keys()].filter((other) => other > index).sort((a, b) => a - b)[0];
       this.#inner.insertBefore(row, (next !== undefined && this.#rows.get(next)) || null);
     }
@@ -129,7 +129,7 @@ export class EventList {
     return row;
   }
 
-  /** When it was and what it cost, as far as it says. */
+  /** The time and tokens of an event, if known. */
   #beside(event: TraceEvent, index: number): HTMLElement | false {
     const since = between(this.#events, 0, index);
     const { tokens } = spent(event);

@@ -1,24 +1,25 @@
-// A run that is still going on: what its server tells, and when the page takes it in.
+// Follows a live run: receives updates from the server and decides when the page shows them.
 
 import type { Trace } from "./model.ts";
 
-/** What is new of a run. Events before `from` are as they were. */
+/** An update of a run. Events before `from` are unchanged; `events` and `lines` begin there. */
 export interface News extends Trace {
   from: number;
 }
 
-/** What stands in the page instead of a run: where the news of it come from. */
+/** Embedded in the page instead of a run: the URL of the updates. */
 export interface Source {
   live: string;
 }
 
 export const isSource = (value: object): value is Source => "live" in value;
 
-/** Milliseconds between two changes of the page, and how many times as long as one took. */
+/** Minimum pause between two changes of the page, in milliseconds. */
 const REST = 400;
+/** Minimum pause as a multiple of the duration of the last change. */
 const SHARE = 3;
 
-/** A run with what is new of it. */
+/** Applies an update to a run. */
 export function extended(run: Trace | undefined, { from, ...news }: News): Trace {
   return {
     ...news,
@@ -28,17 +29,17 @@ export function extended(run: Trace | undefined, { from, ...news }: News): Trace
 }
 
 /**
- * Listens to a run. The page is asked whether it may change, and takes in one change after the other; what comes
- * meanwhile is put together.
+ * Listens to the updates of a run. The page applies one change at a time, and only while it is not busy; updates that
+ * arrive in the meantime are combined.
  */
 export function listen(
   source: Source,
   page: {
-    /** Whether a change would take something out of a person's hands. */
+    /** Whether a change would disturb what the user is doing. */
     busy: () => boolean;
-    /** Takes the run as it is by now; `anew` where it is another one. */
+    /** Shows the current run; `anew` if it is a different one. */
     take: (run: Trace, anew: boolean) => Promise<void>;
-    /** Whether there is a connection. */
+    /** Called with the state of the connection. */
     state: (state: "live" | "lost" | "ended") => void;
   },
 ): void {
@@ -67,7 +68,7 @@ export function listen(
   events.onerror = () => page.state("lost");
   events.onmessage = ({ data }) => {
     const news: News = JSON.parse(data);
-    // A connection that was lost begins with everything: that is the same run where it begins in the same way.
+    // After a reconnect everything is sent again: it is the same run if the first event is the same.
     const same =
       news.from > 0 || (run !== undefined && JSON.stringify(run.events[0]) === JSON.stringify(news.events[0]));
     isAnew ||= !same;

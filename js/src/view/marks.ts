@@ -1,4 +1,4 @@
-// False alarms: what a person marks as one, and what would keep quiet about it.
+// False alarms: marking loops, and proposals for silencing them.
 
 import { exemptions } from "./alarms.ts";
 import { copied, h, the, ticked } from "./dom.ts";
@@ -9,10 +9,10 @@ import { inSlices } from "./slices.ts";
 import type { Actions, View } from "./view.ts";
 import { short } from "./words.ts";
 
-/** Proposals that are being tried. */
+/** The number of proposals being tried. */
 let trying = 0;
 
-/** Whether something is being tried that a new replay would break off. */
+/** Whether proposals are being tried, which a new replay would abort. */
 export const isTrying = (): boolean => trying > 0;
 
 export function showAlarm(view: View, run: Trace, actions: Actions): void {
@@ -42,7 +42,7 @@ export function showAlarm(view: View, run: Trace, actions: Actions): void {
   }
 }
 
-/** What was marked, to take back. */
+/** The list of marked loops, with buttons to undo. */
 function marks(view: View, actions: Actions): HTMLElement {
   const items = view.falseAlarms.map((key) => {
     const [rule, signature] = namesOf(key);
@@ -57,7 +57,7 @@ function marks(view: View, actions: Actions): HTMLElement {
   return h("div", { class: "marks" }, h("h3", {}, "Marked as false alarms"), h("ul", {}, ...items));
 }
 
-/** A link brings its own keys: what is none is shown as it is. */
+/** The rule and signature of a key. Keys may come from a link: an invalid one is shown as it is. */
 function namesOf(key: string): [string, string] {
   try {
     const parsed: unknown = JSON.parse(key);
@@ -72,7 +72,7 @@ function unmark(view: View, key: string, { show }: Actions): void {
   show();
 }
 
-/** Marks a loop as a false alarm, and tries what would keep quiet about it. */
+/** Marks a loop as a false alarm and tries proposals that would silence it. */
 async function mark(view: View, run: Trace, loop: Loop, actions: Actions): Promise<void> {
   const root = the("alarm");
   const key = loopKey(loop);

@@ -1,4 +1,4 @@
-// A trace and what the detector says of it, as plain data: nothing here knows a page.
+// A trace and its analysis as plain data, independent of the page.
 
 import { LoopDetector } from "../detector.ts";
 import type { Config, Event, Finding, Level, Scope, TraceEvent, Verdict, Wasted } from "../generated/types.ts";
@@ -10,14 +10,14 @@ import { strongest } from "../replay/report.ts";
 
 export { LEVELS, rank };
 
-/** A recorded run, as the page gets it. */
+/** A recorded run, as given to the page. */
 export interface Trace {
-  /** What it is called: a file name. */
+  /** The display name: a file name. */
   name: string;
   /** The format it was read from. */
   format: string;
   events: TraceEvent[];
-  /** The line of the file each event came from, from 1; empty where there is no file. */
+  /** The line of each event in the file, from 1; empty if there is no file. */
   lines: number[];
   /** What could not be read. */
   errors: { line: number; message: string }[];
@@ -25,35 +25,35 @@ export interface Trace {
   config: Config;
 }
 
-/** What was said of one event. */
+/** The judgement of one event. */
 export interface Judged {
-  /** The level given; in shadow mode the one that would have been. */
+  /** The level; in shadow mode the one that would have been. */
   level: Level;
-  /** Absent where the event was refused. */
+  /** Undefined if the event was rejected. */
   verdict: Verdict | undefined;
-  /** Why the event was refused. */
+  /** Why the event was rejected. */
   error: string | undefined;
 }
 
-/** One loop: the findings that are about the same thing, from its onset on. */
+/** One loop: all findings about the same thing, from its onset on. */
 export interface Loop {
   rule: string;
   signature: string;
   scope: Scope;
-  /** Index of the event it began with, which is where a host may rewind to. */
+  /** Index of the event it began with, to which a host may rewind. */
   onset: number;
   /** Index of the first event with a finding. */
   first: number;
-  /** Index of the last one. */
+  /** Index of the last event with a finding. */
   last: number;
   peak: Level;
   /** The latest finding among the strongest. */
   finding: Finding;
   /** Index of the event with that finding. */
   at: number;
-  /** The latest finding among those that count most, which may be one that is only noted: what it came to, in words. */
+  /** The latest finding with the highest count, which may be at `observe`: its message describes the full extent. */
   fullest: Finding;
-  /** What it has cost from its onset to the last finding, which may be one that is only noted. */
+  /** The cost from the onset to the last finding, which may be at `observe`. */
   wasted: Wasted;
   /** Index of the first event at each level from `observe` on. */
   reached: Partial<Record<Level, number>>;
@@ -61,35 +61,35 @@ export interface Loop {
   occurrences: Occurrence[];
 }
 
-/** An event that a loop rests on. */
+/** An event in the evidence of a loop. */
 export interface Occurrence {
   /** Its index. */
   event: number;
-  /** What was compared, as a digest: equal digests are equal to the detector. */
+  /** The digest of what was compared: the detector treats events with equal digests as equal. */
   digest: string;
 }
 
-/** What the detector says of a whole trace. */
+/** The analysis of a whole trace. */
 export interface Analysis {
-  /** One for every event. */
+  /** One per event. */
   judged: Judged[];
-  /** Strongest first, among equals the newest: the first is what a report is about. */
+  /** Strongest first, among equals newest first: the first is the subject of the report. */
   loops: Loop[];
   peak: Level;
-  /** Events that were refused. */
+  /** The number of rejected events. */
   refused: number;
 }
 
-/** How many occurrences of a loop are kept for its drawing. */
+/** Maximum number of occurrences of a loop kept for drawing. */
 const OCCURRENCES = 400;
-/** Events between two saved states. */
+/** Number of events between two saved states. */
 const SAVE_EVERY = 250;
 
 /**
- * Replays a trace. It yields how many events are done, so that a page can do it in slices; `states` collects the
+ * Replays a trace. Yields the number of events done, so that a page can work in slices; `states` collects the
  * detector's state every {@link SAVE_EVERY} events for {@link stateAt}.
  *
- * @throws {LoopwardenError} `invalid-config`.
+ * @throws {LoopwardenError} `invalid-config` for an invalid configuration.
  */
 export function* analyse(
   events: readonly TraceEvent[],
@@ -98,7 +98,7 @@ export function* analyse(
 ): Generator<number, Analysis> {
   using detector = new LoopDetector(config);
   const judged: Judged[] = [];
-  /** Index of the event with a sequence number. */
+  /** The index of each event by sequence number. */
   const indices: number[] = [];
   const loops = new Loops();
   let refused = 0;
@@ -109,7 +109,7 @@ export function* analyse(
     if (answer.verdict === undefined) refused++;
     else {
       if (!event.pending) indices[answer.verdict.seq] = index;
-      // What leads the verdict is what the core keeps as the newest.
+      // Added in reverse, because the core treats the first finding of a verdict as the newest.
       for (const finding of answer.verdict.findings.toReversed()) loops.add(finding, index, indices);
     }
     yield index + 1;
@@ -118,7 +118,7 @@ export function* analyse(
   return { judged, loops: loops.sorted(), peak, refused };
 }
 
-/** {@link analyse} at one go. */
+/** Runs {@link analyse} to the end. */
 export function analyseAll(events: readonly TraceEvent[], config: Config | string): Analysis {
   const run = analyse(events, config);
   for (;;) {
@@ -127,7 +127,11 @@ export function analyseAll(events: readonly TraceEvent[], config: Config | strin
   }
 }
 
-/** A detector as it was right after an event, from the states that {@link analyse} saved. The caller frees it. */
+/**
+ * The detector right after an event, from the states that {@link analyse} saved. The caller has to free it.
+ *
+ * @throws {RangeError} if no state was saved.
+ */
 export function stateAt(events: readonly TraceEvent[], states: readonly Uint8Array[], index: number): LoopDetector {
   const saved = Math.min(Math.floor(index / SAVE_EVERY), states.length - 1);
   const state = states[saved];
@@ -138,7 +142,7 @@ export function stateAt(events: readonly TraceEvent[], states: readonly Uint8Arr
   return detector;
 }
 
-/** What could not be read of a run, and the events that were refused, in the order of the file. */
+/** What could not be read of a run, and its rejected events, in the order of the file. */
 export function unread(
   { lines, errors }: Pick<Trace, "lines" | "errors">,
   { judged }: Pick<Analysis, "judged">,
@@ -152,7 +156,7 @@ export function unread(
   return [...broken, ...refused].sort((a, b) => a.line - b.line).map(({ where, message }) => ({ where, message }));
 }
 
-/** How much of a run could be read. */
+/** The numbers of events that were judged and that could not be read. */
 export function readShare(
   { events, errors }: Pick<Trace, "events" | "errors">,
   { refused }: Pick<Analysis, "refused">,
@@ -168,9 +172,9 @@ function asked(detector: LoopDetector, event: TraceEvent): Judged {
 
 /** Groups findings into loops. */
 class Loops {
-  /** The one that was seen last stands last. */
+  /** All loops; the most recently seen is last. */
   #all = new Set<Loop>();
-  /** The latest loop of a rule and signature, and of a rule and onset: a signature may grow with the evidence. */
+  /** The latest loop per rule and signature, and per rule and onset: a signature may change as evidence grows. */
   #latest = new Map<string, Loop>();
 
   add(finding: Finding, index: number, indices: readonly number[]): void {
@@ -214,7 +218,7 @@ class Loops {
       const event = indices[seq];
       if (event === undefined || event <= (to.occurrences.at(-1)?.event ?? -1)) continue;
       to.occurrences.push({ event, digest });
-      // The first one stays: it is where the story begins.
+      // The first occurrence is always kept.
       if (to.occurrences.length > OCCURRENCES) to.occurrences.splice(1, 1);
     }
   }
@@ -224,30 +228,30 @@ class Loops {
   }
 }
 
-/** A stable name of a loop, for links and marks. */
+/** A stable key of a loop, for links and marks. */
 export const loopKey = ({ rule, signature }: Pick<Loop, "rule" | "signature">): string =>
   JSON.stringify([rule, signature]);
 
-/** Where the events of a trace stand: lanes are agents, columns are what the agent did at once. */
+/** The layout of a trace's events: lanes are agents, columns are rounds. */
 export interface Layout {
   lanes: string[];
-  /** How deep each lane's agent stands below the one that started it. */
+  /** The nesting depth of each lane's agent; 0 for the top level. */
   depth: number[];
-  /** Lane of each event. */
+  /** The lane of each event. */
   lane: number[];
-  /** Column of each event; never falls. */
+  /** The column of each event; never decreases. */
   column: number[];
   columns: number;
-  /** First event of each column. */
+  /** The index of the first event of each column. */
   starts: number[];
-  /** Index of the call of each result, and of the result of each call. */
+  /** The index of each result's call and of each call's result. */
   partner: (number | undefined)[];
 }
 
-/** Lanes that are drawn apart; further agents share the last one. */
+/** Maximum number of lanes; further agents share the last one. */
 const LANES = 12;
 
-/** Lays out a trace. Where no rounds are told, a call and its result share a column and everything else has its own. */
+/** Lays out a trace. Without rounds, parallel calls share a column, as do a call and its result. */
 export function layOut(events: readonly TraceEvent[]): Layout {
   const runs = new Set(events.map(({ run }) => run ?? ""));
   const members = new Map(family(events).map((member) => [member.id, member]));
@@ -278,7 +282,7 @@ export function layOut(events: readonly TraceEvent[]): Layout {
     const column = layout.columns - 1;
     const answers = event.type === "tool-result" && call !== undefined && layout.column[call] === column;
     const same = event.round == null ? false : event.round === round;
-    // Parallel calls without a round: nothing was answered between them.
+    // Parallel calls without a round: no result in between.
     const batch = event.round == null && round === undefined && event.type === "tool-call" && open;
     if (column < 0 || !(answers || same || batch)) {
       layout.starts.push(index);
@@ -291,13 +295,13 @@ export function layOut(events: readonly TraceEvent[]): Layout {
   return layout;
 }
 
-/** An agent of a run, and whose it is. */
+/** An agent of a run. */
 export interface Member {
-  /** As events name it. */
+  /** The name in events. */
   id: string;
-  /** As a person would: what it was started for, where that is told. */
+  /** The display name: what it was started for, if known. */
   name: string;
-  /** The agent that started it or handed it work first; none of the first. */
+  /** The agent that started it or first handed it work; undefined for the first agent. */
   parent: string | undefined;
   /** Index of its first event. */
   first: number;
@@ -306,10 +310,10 @@ export interface Member {
   costMicros: number;
 }
 
-/** The agents of a run in the order of appearance. A sub-agent is one that is named after the call that started it. */
+/** The agents of a run in order of appearance. A sub-agent is named after the id of the call that started it. */
 export function family(events: readonly TraceEvent[], config: Config = {}): Member[] {
   const members = new Map<string, Member>();
-  /** Calls by id: who made them, and for what. */
+  /** Calls by id: the calling agent and the purpose. */
   const calls = new Map<string, { by: string; what: string }>();
   const handed = new Map<string, string>();
   for (const [index, event] of events.entries()) {
@@ -338,7 +342,7 @@ export function family(events: readonly TraceEvent[], config: Config = {}): Memb
   return [...members.values()];
 }
 
-/** What a sub-agent was started for. */
+/** The purpose of a sub-agent, from the arguments of the call that started it. */
 function started({ tool, args }: Event & { type: "tool-call" }): string {
   const told = typeof args === "object" && args !== null ? (args as Record<string, unknown>) : {};
   const words = ["description", "subagent_type", "name", "prompt"].map((field) => told[field]);
@@ -346,14 +350,14 @@ function started({ tool, args }: Event & { type: "tool-call" }): string {
   return word === undefined ? tool : String(word);
 }
 
-/** What an event says was spent on it. */
+/** The tokens and cost of an event; 0 if unknown. */
 export function spent(event: Event, config: Config = {}): { tokens: number; costMicros: number } {
-  // What a whole run took is told with its last event, which did not take it.
+  // The usage of a whole run, which is recorded with its last event, is not that event's own.
   if (event.labels?.["spent"] === "whole run") return { tokens: 0, costMicros: 0 };
   return { tokens: event.tokens ?? 0, costMicros: costOf(event, config) ?? 0 };
 }
 
-/** Who acted. */
+/** The agent that acted. */
 export function agent(event: Event): string {
   if (event.agent) return event.agent;
   if (event.type === "collaboration" || event.type === "delivery") return event.from;
@@ -361,24 +365,24 @@ export function agent(event: Event): string {
   return "agent";
 }
 
-/** The workflow a trace tells of: who handed work to whom, and which phase led to which, with how often. */
+/** An edge of a workflow graph, between agents or phases, and how often it was taken. */
 export interface Flow {
   from: string;
   to: string;
   count: number;
 }
 
-/** Nodes of a drawn graph. */
+/** Maximum number of edges of a graph. */
 const EDGES = 60;
 
-/** Requests and deliveries between agents, up to and including an event. */
+/** The requests and deliveries between agents up to and including an event. */
 export function collaboration(events: readonly TraceEvent[], until: number): Flow[] {
   return flows(events.slice(0, until + 1), (event) =>
     event.type === "collaboration" || event.type === "delivery" ? [event.from, event.to] : undefined,
   );
 }
 
-/** Transitions between phases, up to and including an event. */
+/** The transitions between phases up to and including an event. */
 export function phaseFlow(events: readonly TraceEvent[], until: number): Flow[] {
   return flows(events.slice(0, until + 1), (event) =>
     event.type === "transition" ? [event.from ?? "start", event.to] : undefined,

@@ -1,4 +1,4 @@
-// What the run is, what was found in it, and the list of its loops.
+// Shows information about the run, the main finding and the list of loops.
 
 import type { Event } from "../generated/types.ts";
 import { costOf } from "../replay/prices.ts";
@@ -8,7 +8,7 @@ import { loopKey, readShare, type Trace, unread } from "./model.ts";
 import type { Actions, View } from "./view.ts";
 import { between, cost, duration, headline, MEANING, money, number, place, SIGN, short } from "./words.ts";
 
-/** How many of the lines and events that could not be read are listed. */
+/** Maximum number of unreadable lines and events listed. */
 const LISTED = 20;
 
 export function showAbout(view: View, run: Trace): void {
@@ -46,7 +46,7 @@ export function showHeadline(view: View, run: Trace, { choose }: Actions): void 
   const card = the("headline");
   card.hidden = view.analysis === undefined;
   if (view.analysis === undefined) return;
-  // What a person calls a false alarm does not lead, and where all are, there is nothing to tell.
+  // Loops marked as false alarms are not the headline; if all are marked, there is none.
   const open = view.analysis.loops.filter((loop) => !view.falseAlarms.includes(loopKey(loop)));
   const marked = view.analysis.loops.length - open.length;
   const head = headline(run, marked > 0 ? { ...view.analysis, loops: open } : view.analysis, open[0], marked);

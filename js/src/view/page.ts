@@ -1,4 +1,4 @@
-// The page: holds what is looked at, and has every part show it.
+// The page: keeps the state of the view and makes every part show it.
 
 import { core, version } from "../core.ts";
 import type { Config } from "../generated/types.ts";
@@ -36,16 +36,16 @@ const view: View = {
   replays: 0,
 };
 const actions: Actions = { choose, focus, configure, show };
-/** Whether the run came from a person and not with the page. */
+/** Whether the run was provided by the user rather than embedded in the page. */
 let brought = false;
-/** What the first replay of the run came to, to compare later ones with. */
+/** The outcome of the run's first replay, for comparison with later ones. */
 let before: string | undefined;
 
 const timeline = new Timeline(choose);
 const list = new EventList(choose);
 const controls = new Controls(configure);
 
-/** Opens a run: it is drawn at once, and judged in slices. */
+/** Opens a run: draws it immediately and judges it in slices. */
 async function open(next: Trace, from: State = {}): Promise<void> {
   view.trace = next;
   view.layout = layOut(next.events);
@@ -67,11 +67,11 @@ async function open(next: Trace, from: State = {}): Promise<void> {
 }
 
 function refusalOf(wanted: Config): string | undefined {
-  // A configuration of a link is tried once the core is there; until then it is taken as it is.
+  // The configuration of a link can only be checked once the core is loaded.
   return loaded ? refusal(wanted) : undefined;
 }
 
-/** Replays the run; `quietly` where only its end is new, so that nothing moves that a person looks at. */
+/** Replays the run; with `quietly`, if only the end is new, nothing that the user looks at moves. */
 async function replay(from: State = {}, quietly = false): Promise<void> {
   if (view.trace === undefined) return;
   const mine = ++view.replays;
@@ -96,7 +96,7 @@ async function replay(from: State = {}, quietly = false): Promise<void> {
   [view.analysis, view.states] = [result, saved];
   const wanted = from.loop ?? (view.chosen && loopKey(view.chosen));
   const first = view.chosen === undefined;
-  // One rule may find the same thing again later: the one around the selected event is meant.
+  // A loop with the same key may occur again later: prefer the one around the selected event.
   const meant = result.loops.filter((loop) => loopKey(loop) === wanted);
   view.chosen =
     meant.find(({ onset, last }) => onset <= view.selected && view.selected <= last) ?? meant[0] ?? result.loops[0];
@@ -109,7 +109,7 @@ async function replay(from: State = {}, quietly = false): Promise<void> {
   list.reveal(view.selected);
 }
 
-/** Takes in a run that goes on. Who looks at its end stays at its end, who looks at something else keeps it. */
+/** Shows an update of a live run. If the last event was selected, the selection follows the end. */
 async function grow(run: Trace, anew: boolean): Promise<void> {
   if (view.trace === undefined || anew) {
     await open(run, await unpack(location.hash));
@@ -118,7 +118,7 @@ async function grow(run: Trace, anew: boolean): Promise<void> {
   }
   const atEnd = view.selected >= view.trace.events.length - 1;
   const known = view.analysis?.peak ?? "continue";
-  // What changes by itself is no effect of a setting.
+  // A change of the run must not be shown as the effect of a setting.
   if (view.config === view.trace.config) before = undefined;
   [view.trace, view.layout] = [{ ...run, config: view.trace.config }, layOut(run.events)];
   view.selected = atEnd ? run.events.length - 1 : Math.min(view.selected, run.events.length - 1);
@@ -130,13 +130,13 @@ async function grow(run: Trace, anew: boolean): Promise<void> {
     timeline.reveal(view.selected);
     list.reveal(view.selected);
   }
-  // Said where it is read aloud, once for each level.
+  // Announced to screen readers, once per level.
   const [loudest] = view.analysis?.loops ?? [];
   if (serious(peak) && peak !== known && loudest !== undefined)
     the("progress").textContent = `New: ${peak}. ${loudest.finding.message}.`;
 }
 
-/** Draws anew without taking the keyboard away: the element at the same place in its part of the page has it again. */
+/** Redraws and restores the keyboard focus to the element at the same position in its part of the page. */
 function keepingFocus(draw: () => void): void {
   const held = document.activeElement;
   const part = held?.closest("[id]");
@@ -163,7 +163,7 @@ function follow(source: Source): void {
   });
 }
 
-/** What a replay came to, in a few words. */
+/** A short summary of a replay. */
 function outcome({ peak, loops }: Analysis): string {
   const found = loops.filter((loop) => serious(loop.peak));
   if (found.length === 0) return peak === "continue" ? "no finding" : "nothing to act on";
@@ -173,7 +173,7 @@ function outcome({ peak, loops }: Analysis): string {
 
 let pending: ReturnType<typeof setTimeout> | undefined;
 
-/** A new configuration: judged anew when the hand rests. */
+/** Sets a new configuration; the replay is debounced. */
 function configure(next: Config): void {
   view.config = next;
   controls.show(view.config, active());
@@ -181,7 +181,7 @@ function configure(next: Config): void {
   pending = setTimeout(() => void replay(), 120);
 }
 
-/** The rules that the run is about. */
+/** The rules relevant to the run: found in it or configured. */
 const rulesSeen = new Set<string>();
 function active(): string[] {
   for (const { rule } of view.analysis?.loops ?? []) rulesSeen.add(rule);
@@ -206,7 +206,7 @@ function focus(loop: Loop): void {
   list.reveal(view.selected);
 }
 
-/** Goes to the next finding, or the previous one, in the order of the run: each time a loop reaches a level. */
+/** Selects the next or previous event at which a loop reaches a level. */
 function jump(step: 1 | -1): void {
   const stops = (view.analysis?.loops ?? [])
     .flatMap((loop) => Object.values(loop.reached).map((at) => ({ at, loop })))
@@ -263,7 +263,7 @@ function idle(work: () => void): () => void {
 
 let looking: ReturnType<typeof setTimeout> | undefined;
 
-/** Lists the events that are looked for; how many there are is said. */
+/** Lists the events that match the search, and shows their number. */
 function find(): void {
   const text = the<HTMLInputElement>("find").value;
   const kind = the<HTMLSelectElement>("find-kind").value;
@@ -312,7 +312,7 @@ function exportCase(): void {
   the("progress").textContent = "Exported. Check it with: npx loopwarden eval FILE";
 }
 
-/** Opens what a person brought, or says why it is no run. */
+/** Opens a run provided by the user, or shows why it cannot be read. */
 async function bring(name: string, text: string | Promise<string>, from: State = {}): Promise<void> {
   try {
     const read = await text;
@@ -333,7 +333,7 @@ async function bring(name: string, text: string | Promise<string>, from: State =
 
 let loaded = false;
 
-/** A module that the page holds: packed, in an element. */
+/** Compiles a WebAssembly module embedded in an element (gzip, base64). */
 async function compiled(id: string): Promise<WebAssembly.Module> {
   const packed = the(id).textContent ?? "";
   const bytes = Uint8Array.from(atob(packed), (char) => char.charCodeAt(0));
@@ -425,7 +425,7 @@ document.addEventListener("keydown", (event) => {
     n: () => jump(1),
     p: () => jump(-1),
   };
-  // A scrollable payload keeps its arrows.
+  // In a payload, the arrow keys scroll.
   if (event.key.startsWith("Arrow") && target.closest("pre")) return;
   const move = Object.hasOwn(moves, event.key) ? moves[event.key] : undefined;
   if (move === undefined) return;
@@ -440,7 +440,7 @@ async function start(): Promise<void> {
   else if (own !== null) await open(own, from);
   else if (from?.trace !== undefined) {
     brought = true;
-    // A link is somebody else's text: its run goes the way of a pasted one.
+    // A link is untrusted: its run is read like a pasted one.
     const { name, events } = from.trace;
     await bring(name, events.map((event) => JSON.stringify(event)).join("\n"), from);
   } else {
@@ -449,7 +449,7 @@ async function start(): Promise<void> {
   }
 }
 
-// The run is drawn before the core is there.
+// The run is drawn before the core is loaded.
 const ready: Promise<void> = turn().then(load);
 ready.catch((error: unknown) => {
   const message = error instanceof Error ? error.message : String(error);

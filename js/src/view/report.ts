@@ -1,9 +1,9 @@
-// The report for a person, as the core writes it: headings, lists, `**strong**` and `code`, made into elements.
+// Renders the core's report: headings, lists, `**strong**` and `code`.
 
 import { spans } from "../replay/report.ts";
 import { h } from "./dom.ts";
 
-/** The Markdown of a report as elements. What it does not know stays text. */
+/** The Markdown of a report as elements. Other syntax stays text. */
 export function markdown(text: string): HTMLElement {
   const root = h("div", { class: "report" });
   let list: HTMLElement | undefined;

@@ -1,4 +1,4 @@
-// The event that is selected, and how the run stood after it.
+// Shows the selected event and the status of the run after it.
 
 import type { Config, Scope, TraceEvent } from "../generated/types.ts";
 import { h, the, ticked } from "./dom.ts";
@@ -8,7 +8,7 @@ import { agent, collaboration, family, phaseFlow, spent, stateAt, type Trace } f
 import type { Actions, View } from "./view.ts";
 import { between, clock, duration, MEANING, money, number, place, plain, SIGN, short, time, title } from "./words.ts";
 
-/** Characters of a payload that are shown at first. */
+/** Number of characters of a payload shown initially. */
 const SHOWN = 4000;
 
 export function showEvent(view: View, run: Trace, { choose }: Actions): void {
@@ -59,7 +59,7 @@ export function showEvent(view: View, run: Trace, { choose }: Actions): void {
   the("event").replaceChildren(...body.filter((part) => part !== false));
 }
 
-/** How long it took and what it cost, as far as the events tell. */
+/** The duration and cost of the selected event, if known. */
 function took(view: View, run: Trace, partner: number | undefined): HTMLElement[] {
   const index = view.selected;
   const event = run.events[index];
@@ -102,7 +102,7 @@ function field(name: string, value: string): HTMLElement {
   );
 }
 
-/** Trend, badges, phases and the graph, as they stood after the selected event. */
+/** Shows the trend, badges, phases and graph after the selected event. */
 export function showFlow(view: View, actions: Actions): void {
   const card = the("flow-card");
   if (view.trace === undefined || view.states.length === 0) {
@@ -140,7 +140,7 @@ export function showFlow(view: View, actions: Actions): void {
   the("flow").replaceChildren(...parts);
 }
 
-/** The agents of the run below those that started them, with what each did and cost. */
+/** The agents of the run as a tree, with the events and cost of each. */
 function agents(events: readonly TraceEvent[], config: Config, { choose }: Actions): HTMLElement[] {
   const members = family(events, config);
   if (members.length < 2) return [];

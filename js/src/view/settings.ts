@@ -1,4 +1,4 @@
-// What the page's controls do to a configuration.
+// Changes to a configuration made by the page's controls.
 
 import { inForce } from "../diagnose.ts";
 import { RULES, type RuleInfo } from "../generated/rules.ts";
@@ -13,10 +13,10 @@ export { merged, refusal } from "../replay/settings.ts";
 
 export const PRESETS: readonly Preset[] = ["sensitive", "balanced", "conservative"];
 
-/** The largest threshold a slider offers, as a multiple of where it stands. */
+/** The largest threshold of a slider, as a multiple of its current value. */
 const REACH = 4;
 
-/** A configuration with one rule's setting changed; `undefined` takes the setting away. */
+/** A configuration with settings of one rule changed; an undefined value removes the setting. */
 export function withRule(
   config: Config,
   rule: string,
@@ -29,7 +29,7 @@ export function withRule(
   return Object.keys(rules).length === 0 ? others : { ...others, rules };
 }
 
-/** A threshold as it is in force, and the values that validation would accept in its place. */
+/** A threshold in force, and the range of values that would be valid. */
 export interface Threshold {
   rung: Rung;
   value: number;
@@ -37,9 +37,9 @@ export interface Threshold {
   most: number;
 }
 
-/** The thresholds of a rule under a configuration, as the core tells them, and how far each may be moved. */
+/** The thresholds of a rule under a configuration, as given by the core, and the valid range of each. */
 export function thresholds(config: Config, { id }: RuleInfo): Threshold[] {
-  // Of a rule that is switched off the thresholds are those it would have.
+  // For a disabled rule, these are the thresholds it would have.
   const rule = inForce(JSON.stringify(withRule(config, id, { enabled: true })), undefined).rules.find(
     (rule) => rule.id === id,
   );

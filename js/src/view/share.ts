@@ -1,28 +1,28 @@
-// A state of the page as a link, and a run as a test case.
+// Saves the state of the page as a link, and a run as a test case.
 
 import type { Config, Scenario, TraceEvent } from "../generated/types.ts";
 import { type Analysis, loopKey, rank, type Trace } from "./model.ts";
 import { serious } from "./words.ts";
 
-/** What a link brings back. */
+/** The state stored in a link. */
 export interface State {
-  /** The selected event. */
+  /** The index of the selected event. */
   event?: number;
-  /** The loop that is looked at, as {@link loopKey} names it. */
+  /** The {@link loopKey} of the selected loop. */
   loop?: string;
   config?: Config;
-  /** Loops marked as false alarms. */
+  /** The {@link loopKey}s of loops marked as false alarms. */
   falseAlarms?: string[];
-  /** The run itself, where the page does not hold it. */
+  /** The run itself, if the page does not contain it. */
   trace?: Pick<Trace, "name" | "events">;
 }
 
-/** The longest link with a run inside, in characters; some programs cut off longer ones. */
+/** Maximum length of a link that contains a run, in characters; some programs truncate longer ones. */
 export const LONGEST_LINK = 60_000;
-/** The most that the run of a link may unpack to, in characters: a link comes from anybody. */
+/** Maximum size of an unpacked state in bytes, because links are untrusted. */
 const LONGEST_STATE = 32 * 1024 * 1024;
 
-/** A state as the part of a link after `#`. */
+/** Encodes a state as the part of a link after `#`. */
 export async function pack(state: State): Promise<string> {
   const bytes = await through(new TextEncoder().encode(JSON.stringify(state)), new CompressionStream("deflate-raw"));
   let binary = "";
@@ -30,7 +30,7 @@ export async function pack(state: State): Promise<string> {
   return `s=${btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`;
 }
 
-/** The state of a link; nothing where it holds none, or none that can be read. */
+/** Decodes the state of a link; undefined if it contains none that is valid. */
 export async function unpack(hash: string): Promise<State | undefined> {
   const packed = /^#?s=([\w-]+)$/.exec(hash)?.[1];
   if (packed === undefined) return undefined;
@@ -45,7 +45,7 @@ export async function unpack(hash: string): Promise<State | undefined> {
   }
 }
 
-/** A link is somebody else's text: only what has the right shape is taken. */
+/** Validates the shape of a state, because links are untrusted. */
 function isState(state: unknown): state is State {
   const isObject = (value: unknown): value is Record<string, unknown> =>
     typeof value === "object" && value !== null && !Array.isArray(value);
@@ -66,7 +66,7 @@ async function through(
   stream: CompressionStream | DecompressionStream,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const writer = stream.writable.getWriter();
-  // An error reaches the reader below.
+  // Errors surface in the reader below.
   writer.write(bytes).catch(() => {});
   writer.close().catch(() => {});
   const parts: Uint8Array[] = [];
@@ -92,8 +92,8 @@ async function through(
 }
 
 /**
- * A run as one line of a scenario file for `loopwarden eval`: what the detector says now is what is expected, but for
- * the loops that a person called false alarms.
+ * A run as one line of a scenario file for `loopwarden eval`. The current findings become the expectation, except for
+ * loops marked as false alarms.
  */
 export function scenario(
   trace: Trace,
@@ -112,7 +112,7 @@ export function scenario(
     .replaceAll(/[^a-zA-Z0-9]+/g, "-")
     .replaceAll(/^-|-$/g, "")
     .toLowerCase();
-  // What is expected is what would be said: in a scenario, shadow mode would be about what is not.
+  // The expectation is about the levels outside shadow mode, so the scenario must not use it.
   const { mode: _, ...own } = config;
   return {
     id: id === "" ? "run" : id,

@@ -1,9 +1,9 @@
-// Long work in slices, between which the browser draws and answers.
+// Splits long work into slices, between which the browser stays responsive.
 
-/** Milliseconds of work before the page gets a turn. */
+/** Maximum duration of a slice, in milliseconds. */
 const SLICE = 8;
 
-/** Lets the browser draw and answer before more work. */
+/** Yields to the browser. */
 export const turn = (): Promise<void> =>
   new Promise((resolve) => {
     const { port1, port2 } = new MessageChannel();
@@ -14,7 +14,7 @@ export const turn = (): Promise<void> =>
     port2.postMessage(undefined);
   });
 
-/** Runs a generator to its end in slices; nothing when it was overtaken by other work. */
+/** Runs a generator to its end in slices. Resolves to undefined if `overtaken` returns true in between. */
 export async function inSlices<T, R>(
   work: Generator<T, R>,
   overtaken: () => boolean,

@@ -1,4 +1,4 @@
-// The run as a picture: lanes, loops with arcs back to their onset, and the ladder. Only the columns in sight are drawn.
+// Draws the run: lanes, loops with arcs back to their onset, and the levels. Only the visible columns are drawn.
 
 import type { Level, TraceEvent } from "../generated/types.ts";
 import { h, s } from "./dom.ts";
@@ -15,7 +15,7 @@ export interface Scene {
 }
 
 const MARK = 12;
-/** Marks of one lane drawn in one column; more are summed up. */
+/** Maximum number of marks per lane and column; further ones are summarised. */
 const STACK = 4;
 const ARCS = 56;
 const BAR = 20;
@@ -23,7 +23,7 @@ const BARS = 5;
 const RUNG = 13;
 const AXIS = 38;
 const NARROWEST = 15;
-/** Bars of the overview. */
+/** Maximum number of bars in the overview. */
 const BINS = 300;
 
 /** A drawn timeline. */
@@ -37,13 +37,13 @@ export class Timeline {
   #sight = s("rect", { class: "sight", y: 0, height: 30 });
   #bins = 1;
   #width = NARROWEST;
-  /** The columns that are drawn now. */
+  /** The range of columns currently drawn. */
   #drawn: [number, number] = [0, -1];
   #select: (event: number) => void;
   #rows = new Map<Loop, number>();
-  /** The figures below, each with where it begins. */
+  /** The tick labels at the bottom, with their positions. */
   #ticks: { text: SVGElement; x: number }[] = [];
-  /** The names that stand before their bars, as long as there is room in sight. */
+  /** The names placed before their bars, which can move into view. */
   #names: { text: SVGElement; start: number; end: number; wide: number }[] = [];
 
   constructor(select: (event: number) => void) {
@@ -73,7 +73,7 @@ export class Timeline {
     new ResizeObserver(() => this.#scene && this.show(this.#scene)).observe(this.#scroller);
   }
 
-  /** Draws a scene; the place that is looked at stays. */
+  /** Draws a scene and keeps the scroll position. */
   show(scene: Scene): void {
     this.#scene = scene;
     const { layout, events, analysis, selected } = scene;
@@ -107,7 +107,7 @@ export class Timeline {
     this.#drawOverview();
   }
 
-  /** Scrolls so that an event is in sight. */
+  /** Scrolls an event into view. */
   reveal(event: number): void {
     const x = ((this.#scene?.layout.column[event] ?? 0) + 0.5) * this.#width;
     const { scrollLeft, clientWidth } = this.#scroller;
@@ -146,7 +146,7 @@ export class Timeline {
     this.#settleNames();
   }
 
-  /** A name that stands before its bar moves into it while its own place is out of sight; half a figure is none. */
+  /** Moves names into their bars while their own place is out of view, and hides tick labels that are cut off. */
   #settleNames(): void {
     const { scrollLeft, clientWidth } = this.#scroller;
     for (const { text, x } of this.#ticks) text.toggleAttribute("hidden", x < scrollLeft);
@@ -204,7 +204,7 @@ export class Timeline {
     return svg;
   }
 
-  /** The span of a loop: pale while the evidence adds up, then in the colour of each level it reaches. */
+  /** The bar of a loop: pale while evidence accumulates, then in the colour of each level it reaches. */
   #bar(loop: Loop, row: number, top: number, middle: (event: number) => number, chosen: boolean): SVGGElement {
     const y = top + 4 + row * BAR;
     const half = Math.min(this.#width / 2, 9);
@@ -222,7 +222,7 @@ export class Timeline {
       const until = steps[index + 1]?.x ?? end;
       group.append(s("rect", { class: `level ${strongest}`, x, y, width: Math.max(2, until - x), height: 13, rx: 3 }));
     }
-    // The name stands before the bar where there is room, else in it, else after it, and is never cut off at an edge.
+    // The name goes before the bar if there is room, else inside, else after it; it is never cut off at an edge.
     const wide = nameWidth(loop);
     const place = named(start, end, wide, (this.#scene?.layout.columns ?? 0) * this.#width);
     const name = (x: number, where: string) =>
@@ -230,13 +230,13 @@ export class Timeline {
     const text = name(place.x, place.where);
     group.append(text);
     if (place.where === "before") this.#names.push({ text, start, end, wide });
-    // A bar that is longer than the window names itself again where the first name is out of sight.
+    // A bar longer than the window repeats its name.
     const sight = Math.max(200, this.#scroller.clientWidth);
     for (let x = start + sight; x < end - wide; x += sight) group.append(name(x, "inside"));
     return group;
   }
 
-  /** Hops from each occurrence to the next, and the way back from the strongest finding to the onset. */
+  /** Arcs from each occurrence to the next, and back from the strongest finding to the onset. */
   *#arcs(
     loop: Loop | undefined,
     middle: (event: number) => number,
@@ -298,7 +298,7 @@ export class Timeline {
       if ((column + 1) * this.#width > layoutWidth - 20 && column > 0) continue;
       group.append(this.#tick(column, height - 22, "", String(start)));
     }
-    // The time since the run began, where the events tell it; a time needs the room of two numbers.
+    // The time since the run began, if known; it needs the room of two numbers.
     const events = this.#scene?.events ?? [];
     for (let column = Math.ceil(from / every / 2) * every * 2; column <= to; column += every * 2) {
       const start = this.#scene?.layout.starts[column] ?? 0;
@@ -345,7 +345,7 @@ export class Timeline {
     this.#drawSight();
   }
 
-  /** The part of the overview that is in sight. */
+  /** Marks the visible range in the overview. */
   #drawSight(): void {
     const { scrollLeft, clientWidth, scrollWidth } = this.#scroller;
     this.#sight.setAttribute("x", String((scrollLeft / scrollWidth) * this.#bins));
@@ -358,7 +358,7 @@ export class Timeline {
     this.#scroller.scrollLeft = share * this.#scroller.scrollWidth - this.#scroller.clientWidth / 2;
   }
 
-  /** What a mark stands for is written when somebody points at it. */
+  /** Adds the tooltip of a mark when it is hovered. */
   #hovered({ target }: PointerEvent): void {
     const mark = target instanceof Element ? target.closest(".mark") : null;
     if (mark === null || mark.querySelector("title") !== null) return;
@@ -382,7 +382,7 @@ export class Timeline {
   }
 }
 
-/** A result in the column of its call is drawn as the colour of the call. */
+/** Whether an event has its own mark: a result in the column of its call is shown by the call's colour. */
 function isDrawn({ events, layout }: Scene, index: number): boolean {
   if (events[index]?.type !== "tool-result") return true;
   const call = layout.partner[index];
@@ -391,7 +391,7 @@ function isDrawn({ events, layout }: Scene, index: number): boolean {
 
 const stacksOf = new WeakMap<Layout, number[]>();
 
-/** The most marks that a lane has in one column, as far as they are drawn. */
+/** The maximum number of drawn marks per column, for each lane. */
 function stacks(scene: Scene): number[] {
   const { layout } = scene;
   const known = stacksOf.get(layout);
@@ -411,7 +411,7 @@ function stacks(scene: Scene): number[] {
 
 const levelsOf = new WeakMap<Analysis, Uint8Array>();
 
-/** The strongest level in each column, as its rank. */
+/** The rank of the strongest level in each column. */
 function columnLevels(analysis: Analysis, layout: Layout): Uint8Array {
   const known = levelsOf.get(analysis);
   if (known !== undefined) return known;
@@ -424,10 +424,10 @@ function columnLevels(analysis: Analysis, layout: Layout): Uint8Array {
   return levels;
 }
 
-/** Pixels that a loop's name takes. */
+/** The approximate width of a loop's name, in pixels. */
 const nameWidth = ({ rule }: Loop): number => rule.length * 6.8 + 12;
 
-/** Where the name of a bar stands. */
+/** The position of a bar's name. */
 function named(
   start: number,
   end: number,
@@ -439,12 +439,12 @@ function named(
   return { x: Math.max(2, Math.min(start + 6, total - wide)), where: "inside" };
 }
 
-/** The row of each loop that is drawn: the first one free where it begins. */
+/** The row of each drawn loop: the first one that is free over its whole range. */
 function rows(loops: readonly Loop[], layout: Layout, width: number): Map<Loop, number> {
   const placed = new Map<Loop, number>();
   const taken: [number, number][][] = Array.from({ length: BARS }, () => []);
   for (const loop of loops) {
-    // Room for its name counts.
+    // Includes the room for its name.
     const [onset, last] = [layout.column[loop.onset] ?? 0, layout.column[loop.last] ?? 0];
     const wide = nameWidth(loop);
     const { where } = named(onset * width, (last + 1) * width, wide, layout.columns * width);
@@ -479,14 +479,14 @@ function shape(event: TraceEvent, answer: TraceEvent | undefined, x: number, y: 
   return group;
 }
 
-/** What a mark stands for. */
+/** The kind of a mark. */
 export function kind(event: TraceEvent): "call" | "person" | "said" | "other" {
   if (event.type === "tool-call" || event.type === "tool-result") return "call";
   if (event.type === "message") return event.role === "assistant" ? "said" : "person";
   return event.type === "delta" || event.type === "output" ? "said" : "other";
 }
 
-/** One sentence about the picture, for those who do not see it. */
+/** A description of the picture in one sentence, for screen readers. */
 export function described({ events, layout, analysis }: Scene): string {
   const loops = analysis?.loops ?? [];
   const [begin, end] = [time(events, 0), time(events, events.length - 1)];

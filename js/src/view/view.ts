@@ -1,35 +1,35 @@
-// What is looked at, and what a part of the page may do to it.
+// The state of the view, and the actions available to parts of the page.
 
 import type { Config } from "../generated/types.ts";
 import type { Analysis, Layout, Loop, Trace } from "./model.ts";
 
-/** The run and the place in it that the page shows. */
+/** The run and the position in it that the page shows. */
 export interface View {
   trace: Trace | undefined;
   layout: Layout;
-  /** Nothing while the run is judged for the first time. */
+  /** Undefined while the run is judged for the first time. */
   analysis: Analysis | undefined;
-  /** States of the detector along the run, for `stateAt`. */
+  /** Saved states of the detector, for `stateAt`. */
   states: Uint8Array[];
   config: Config;
-  /** Index of an event. */
+  /** The index of the selected event. */
   selected: number;
   chosen: Loop | undefined;
-  /** Which two occurrences of the loop are compared. */
+  /** The indices of the two occurrences of the loop that are compared. */
   sides: [number, number] | undefined;
-  /** Keys of the loops that a person calls false alarms. */
+  /** Keys of the loops marked as false alarms. */
   falseAlarms: string[];
-  /** Whether the run is still going on, and the page follows it. */
+  /** The state of the connection to a live run; undefined for other runs. */
   live: "live" | "lost" | "ended" | undefined;
-  /** Counts replays: what belongs to one that was overtaken stops. */
+  /** The number of replays begun: work for an earlier one stops. */
   replays: number;
 }
 
-/** What the parts of the page may ask for. */
+/** Actions available to the parts of the page. */
 export interface Actions {
   choose(event: number): void;
   focus(loop: Loop): void;
   configure(next: Config): void;
-  /** Draws all of it anew. */
+  /** Redraws everything. */
   show(): void;
 }

@@ -1,4 +1,4 @@
-// What the page says, in plain words. Everything is text: what a trace holds is never markup.
+// The texts of the page, in plain words. Everything is text: nothing in a trace is ever markup.
 
 import type { Level, TraceEvent } from "../generated/types.ts";
 import { rank, serious } from "../replay/levels.ts";
@@ -8,7 +8,7 @@ import { type Analysis, type Loop, readShare, type Trace } from "./model.ts";
 export { cost, duration, failed, listed, money, number, plain, short, summary, title } from "../replay/summarise.ts";
 export { serious };
 
-/** What a level means to somebody who has never heard of it. */
+/** A plain description of each level. */
 export const MEANING: Readonly<Record<Level, string>> = {
   continue: "nothing to do",
   observe: "worth a line in the log",
@@ -18,7 +18,7 @@ export const MEANING: Readonly<Record<Level, string>> = {
   halt: "end the run",
 };
 
-/** The sign of a level, for those who do not see its colour. */
+/** A symbol for each level, for users who cannot see its colour. */
 export const SIGN: Readonly<Record<Level, string>> = {
   continue: "",
   observe: "·",
@@ -28,15 +28,15 @@ export const SIGN: Readonly<Record<Level, string>> = {
   halt: "✖",
 };
 
-/** What a person needs to know first. */
+/** The most important information about a run. */
 export interface Headline {
   level: Level;
   title: string;
-  /** Most of the log could not be read, and nothing was found in the rest. */
+  /** Set if most of the log could not be read and nothing was found in the rest. */
   isUnread?: true;
-  /** What went wrong, in one sentence; absent where nothing did. */
+  /** What went wrong, in one sentence; absent if nothing did. */
   what?: string;
-  /** What the latest occurrence got for an answer, in its own words. */
+  /** A quote of the latest occurrence's result. */
   quote?: string;
   since?: { event: number; text: string; detail: string };
   cost?: { text: string; detail: string };
@@ -63,7 +63,7 @@ const ACTIONS: Readonly<Record<Level, string>> = {
   halt: "End the run.",
 };
 
-/** The headline of a run, about the strongest loop or about the one that is looked at. */
+/** The headline of a run, about the strongest loop or the selected one. */
 export function headline(
   trace: Trace,
   { loops, judged, refused }: Analysis,
@@ -136,21 +136,21 @@ export function headline(
   return head;
 }
 
-/** Where an event stands, as it is called everywhere on the page: counted from 0, as in reports. */
+/** How the page refers to an event: by index from 0, as in reports, plus its step or line. */
 export function place({ events, lines, format }: Pick<Trace, "events" | "lines" | "format">, index: number): string {
   const step = events[index]?.step;
   const line = format === "trace" || lines[index] === undefined ? "" : ` (line ${lines[index]})`;
   return `event ${index}${step == null ? line : ` (step ${step})`}`;
 }
 
-/** Clock time of an event, in UTC so that it reads the same everywhere. */
+/** The time of day of an event in UTC, so that it is the same everywhere; undefined if unknown. */
 export function time(events: readonly TraceEvent[], index: number): string | undefined {
   const at = events[index]?.at;
   if (at == null || Math.abs(at) > 8.64e15) return undefined;
   return `${new Date(at).toISOString().slice(11, 19)} UTC`;
 }
 
-/** A time since the beginning, as a clock shows it: `1:04`, `2:10:00`. */
+/** The time since the beginning in clock format: `1:04`, `2:10:00`. */
 export function clock(milliseconds: number): string {
   const seconds = Math.floor(milliseconds / 1000);
   const two = (value: number) => String(value).padStart(2, "0");
@@ -158,7 +158,7 @@ export function clock(milliseconds: number): string {
   return hours > 0 ? `${hours}:${two(minutes)}:${two(seconds % 60)}` : `${minutes}:${two(seconds % 60)}`;
 }
 
-/** Milliseconds between two events, where both tell their time. */
+/** Milliseconds between two events; undefined unless both have a time. */
 export function between(events: readonly TraceEvent[], from: number, to: number): number | undefined {
   const [start, end] = [events[from]?.at, events[to]?.at];
   return start == null || end == null ? undefined : Math.max(0, end - start);

@@ -1,5 +1,5 @@
-// Runs in workerd: the conformance kit against agents of the real Think, in real Durable Objects. Objects and the code that
-// asks them share an isolate, so a run is looked up by name and nothing has to be serialized.
+// Runs in workerd: the conformance kit against agents of the real Think, in real Durable Objects. Objects and their
+// callers share an isolate, so a run is looked up by name and nothing has to be serialized.
 
 import { DurableObject } from "cloudflare:workers";
 import assert from "node:assert/strict";
@@ -45,17 +45,17 @@ export interface Env {
 
 let bindings: Env;
 
-/** A run that is going on, by the name of its object. */
+/** A run in progress, by the name of its object. */
 interface Going {
   setup: Setup;
   run: Run;
-  /** Model calls of this run. */
+  /** The number of model calls of this run. */
   turn: number;
-  /** What Think asked to have classified. */
+  /** The error that Think passed to be classified. */
   cause?: unknown;
   /** Whether the turn is over. */
   over: boolean;
-  /** A tool that hands the work on. */
+  /** The implementation of the tool that delegates the work. */
   hand?: () => Promise<string>;
 }
 
@@ -71,7 +71,7 @@ type Part =
     ? PART
     : never;
 
-/** What a model answers in one turn, as a stream. */
+/** The model's answer for one turn, as a stream. */
 function answer({ text, calls = [] }: Turn, turn: number): ReadableStream<Part> {
   return convertArrayToReadableStream<Part>([
     { type: "stream-start", warnings: [] },
@@ -91,7 +91,7 @@ function answer({ text, calls = [] }: Turn, turn: number): ReadableStream<Part> 
 
 const inputSchema = jsonSchema<{ q: string }>({ type: "object", properties: { q: { type: "string" } } });
 
-/** An agent that follows its script; everything else is Think's own. */
+/** An agent that follows its script and otherwise behaves like Think. */
 export class Bare extends Think<Env & Cloudflare.Env> {
   override includeMcpTools = false;
   override maxSteps = 60;
@@ -107,7 +107,7 @@ export class Bare extends Think<Env & Cloudflare.Env> {
       doStream: async ({ prompt }) => {
         const { setup, run, turn } = this.going;
         if (turn === setup.dieAfter) {
-          // A model takes longer to answer than storage takes to write.
+          // In practice, a model takes longer to answer than storage takes to write.
           await this.ctx.storage.sync();
           run.state = String(this.ctx.storage.kv.get("loopwarden") ?? "");
           run.ended = "died";
@@ -137,21 +137,21 @@ export class Bare extends Think<Env & Cloudflare.Env> {
     this.going.over = true;
   }
 
-  /** A turn that a message begins. */
+  /** Runs a turn that begins with a message. */
   async say(text: string): Promise<string> {
     return (await this.runTurn({ input: text })).status;
   }
 
-  /** Takes the object out of memory. */
+  /** Evicts the object from memory. */
   async evict(): Promise<void> {
     await this.ctx.storage.sync();
     this.ctx.abort("evicted by the test");
   }
 
-  /** Wakes the object; Think itself goes on with a turn that was cut off. */
+  /** Wakes the object; Think then resumes an interrupted turn by itself. */
   async wake(): Promise<void> {}
 
-  /** What the conversation has as the answer of each call, and its last text. */
+  /** The result of each call in the conversation, and its last text. */
   async told(): Promise<{ answers: Record<string, string>; text: string | undefined }> {
     const answers: Record<string, string> = {};
     let text: string | undefined;
@@ -168,7 +168,7 @@ export class Bare extends Think<Env & Cloudflare.Env> {
   }
 }
 
-/** As each agent's setup has it. */
+/** A guard whose options come from each agent's setup. */
 const watching = createThinkGuard((agent: Bare): CloudflareOptions => agent.going.setup.options);
 
 export class Watched extends watching.agent(Bare) {
@@ -190,7 +190,7 @@ export class Watched extends watching.agent(Bare) {
   }
 }
 
-/** An agent that has hooks of its own. */
+/** An agent with its own hooks. */
 class Hooked extends Bare {
   #calls = 0;
 
@@ -206,7 +206,7 @@ class Hooked extends Bare {
 
 export class Own extends watching.agent(Hooked) {}
 
-/** An agent that asks before it searches, and leaves clicks to its client. */
+/** An agent whose searches need approval and whose clicks are run by its client. */
 export class Careful extends watching.agent(Bare) {
   override getTools(): ToolSet {
     const { search, ...tools } = super.getTools();
@@ -218,7 +218,7 @@ export class Careful extends watching.agent(Bare) {
   }
 }
 
-/** An agent whose storage takes everything but the guard's state. */
+/** An agent whose storage rejects the guard's state only. */
 class Full extends Bare {
   constructor(ctx: DurableObjectState, env: Env & Cloudflare.Env) {
     super(ctx, env);
@@ -232,7 +232,7 @@ class Full extends Bare {
 
 export class Forgetful extends watching.agent(Full) {}
 
-/** What an `AIChatAgent` does in `onChatMessage`, in an object without it: its package is not among the dependencies. */
+/** Does what an `AIChatAgent` does in `onChatMessage`, in a plain object: its package is not a dependency. */
 export class Chat extends DurableObject<Env> {
   async onChatMessage(text: string): Promise<number> {
     const { setup, run } = going.get(this.ctx.id.name ?? "") as Going;
@@ -288,7 +288,7 @@ async function run(setup: Setup): Promise<Run> {
   const namespace = setup.bare ? bindings.Bare : bindings.Watched;
   const agent = namespace.getByName(name);
   if (setup.from) {
-    // A promise of one request cannot be settled by another one, so it is asked again and again.
+    // A promise of one request cannot be settled by another one, so this polls.
     for (let waited = 0; !record.over && waited < 30_000; waited += 50) {
       await agent.wake();
       await scheduler.wait(50);
@@ -322,19 +322,19 @@ async function delegate(setup: Setup): Promise<Run> {
 }
 
 conformance("cloudflare", { run, delegate });
-// Think streams whatever a model answers.
+// Think streams every answer of a model.
 streaming("cloudflare", { run });
 
 const search: Turn = { calls: [{ tool: "search", args: { q: "oauth" } }] };
 const times = (count: number, turn: Turn = search): Turn[] => Array.from({ length: count }, () => turn);
 
-/** Another request has to do it, and promises of one request are not settled by another one. */
+/** Polls for a condition: another request fulfils it, and promises of one request are not settled by another one. */
 async function until(met: () => boolean): Promise<void> {
   for (let waited = 0; !met() && waited < 30_000; waited += 50) await scheduler.wait(50);
   assert.ok(met());
 }
 
-/** An object that lives on between turns. */
+/** An object that stays alive between turns. */
 function chat(script: Turn[], options: CloudflareOptions = {}) {
   const { name, record } = begin({ options, script, first: 0, bare: false });
   const agent = bindings.Watched.getByName(name);
@@ -441,7 +441,7 @@ test("cloudflare: what a client runs is counted with its results", async () => {
   for (let call = 0; call < 3; call += 1) {
     const result = { type: "cf_agent_tool_result", toolCallId: callId(call), toolName: "click", output: "nothing" };
     webSocket?.send(JSON.stringify({ ...result, autoContinue: true }));
-    // The call is seen when the step has ended, which is after the model's answer.
+    // The call is seen at the end of the step, after the model's answer.
     await until(() => (call < 2 ? calls() === call + 2 : record.run.prompts.length === 4));
   }
   webSocket?.close();
@@ -493,7 +493,7 @@ test("cloudflare: an object that calls streamText itself keeps the state of loop
   assert.match(JSON.stringify(record.run.prompts.at(-1)), /`search` was called 3 times/);
 });
 
-/** `GET` tells the tests; `POST` runs the one whose name is the body. */
+/** `GET` lists the tests; `POST` runs the one named in the body. */
 export default {
   async fetch(request: Request, env: Env): Promise<Response> {
     bindings = env;

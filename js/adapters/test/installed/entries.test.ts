@@ -1,5 +1,4 @@
-// Every entry of the packed package, as somebody has it who uses one framework and no other: a project with the tarball and
-// that framework alone.
+// Tests every entry of the packed package in a project that has only the tarball and the framework of that entry.
 import assert from "node:assert/strict";
 import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -8,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { js, type Project, project } from "../../../test/support/packed.ts";
 import { run } from "../../../test/support/run.ts";
 
-/** What each entry asks for. Entries that need nothing at run time are loaded with nothing. */
+/** The packages that each entry needs. Entries without run-time dependencies are loaded without any. */
 const PEERS: Record<string, { runtime: string[]; types: string[] }> = {
   ".": { runtime: [], types: [] },
   "./slim": { runtime: [], types: [] },
@@ -40,21 +39,21 @@ test("every entry is tried, and what it loads is an optional peer of any version
     entries.filter((name) => !(name in PEERS)),
     [],
   );
-  // What types alone speak of is none: npm resolves even the peers of optional peers that nobody installs, and so a
-  // framework that wants the newest version of another one would stop the installation of everybody with an older one.
+  // Packages needed only for types are not peers: npm resolves even the peers of optional peers that are not installed,
+  // so a framework that requires the newest version of another one would break installations with an older one.
   const loaded = [...new Set(Object.values(PEERS).flatMap(({ runtime }) => runtime))].sort();
   assert.deepEqual(Object.keys(peerDependencies).sort(), loaded);
   for (const name of loaded) {
-    // A range would stop the installation of somebody who has another version for something else.
+    // A range would break the installation in a project that has another version for something else.
     assert.deepEqual([peerDependencies[name], peerDependenciesMeta[name]], ["*", { optional: true }], name);
   }
 });
 
-/** A folder in the project that sees the package and these others, and nothing else that is installed here. */
+/** A folder in the project in which only the package and these others can be resolved. */
 async function only(name: string, packages: readonly string[]): Promise<string> {
   const folder = join(installed.folder, name.replaceAll(/\W/g, "_"));
   for (const peer of packages) {
-    // What was installed for the core is found there.
+    // This one is installed with the core's dependencies.
     const root = peer === "@cloudflare/workers-types" ? js : here;
     const link = join(folder, "node_modules", peer);
     await mkdir(dirname(link), { recursive: true });
@@ -214,7 +213,7 @@ loopTelemetry()(new LoopDetector().record({ type: "output", text: "" }));
 `,
 };
 
-/** TypeScript from the oldest version that is supported on: what is in the declarations must be understood by all. */
+/** The oldest supported version of TypeScript and a current one: both must accept the declarations. */
 for (const [compiler, moduleResolution] of [
   ["typescript-oldest", "nodenext"],
   ["typescript", "bundler"],
@@ -246,9 +245,9 @@ for (const [compiler, moduleResolution] of [
       const { stdout } = await run(process.execPath, [join(root, "node_modules", compiler, "lib/tsc.js"), "-p", "."], {
         cwd: folder,
       });
-      // What the frameworks' own declarations get wrong with the libraries checked is theirs.
+      // Errors in the frameworks' own declarations are not ours.
       const ours = stdout.split("\n").filter((line) => /^([\w-]+\.ts|.*loopwarden\/dist\/)/.test(line));
-      // Frameworks move on to newer compilers than the oldest one: then only our own declarations are held to it.
+      // Frameworks may need a newer compiler than the oldest one: with it, only our own declarations are checked.
       const told = compiler === "typescript" ? ours : ours.filter((line) => line.includes("loopwarden/dist/"));
       assert.deepEqual(told, []);
     });

@@ -1,5 +1,5 @@
-// The complete examples of the documents, exactly as they are printed: each in a new project, with the line of npm that
-// stands above it. Only the package itself comes from its tarball, and not from the registry.
+// Runs the complete examples of the documents exactly as printed, each in a new project with the `npm install` line
+// above it. Only the package itself comes from its tarball instead of the registry.
 import assert from "node:assert/strict";
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -10,9 +10,9 @@ import { npm, pack } from "../../../test/support/packed.ts";
 import { run } from "../../../test/support/run.ts";
 
 const folder = new URL("../../../../docs/frameworks/", import.meta.url);
-/** The line of npm, the command, and the example. */
+/** Matches the `npm install` line, the command and the example. */
 const PRINTED = /```sh\nnpm install ([^\n]+)\nnode (\S+)\n```\n\n```ts\n(.*?)```\n/s;
-/** The same of a worker, which is no script: the line of npm, the settings of its server, the command, and the example. */
+/** As above for a worker: the `npm install` line, the server's settings, the command and the example. */
 const WORKER =
   /```sh\nnpm install ([^\n]+)\n```\n\n`(\S+)`:\n\n```json\n(.*?)```\n\n`(\S+)`, below[^`]*```sh\nnpx wrangler dev\n```\n\n```ts\n(.*?)```\n/s;
 
@@ -32,10 +32,10 @@ before(async () => {
 });
 after(() => rm(packed, { recursive: true }));
 
-/** A project with the package and what a line of npm names beside it. */
+/** Creates a project with the package and the other packages of an `npm install` line. */
 async function installed(packages: string): Promise<string> {
   const project = await mkdtemp(join(tmpdir(), "loopwarden-printed-"));
-  // As `npm init` writes it: a file of modules must say so itself.
+  // As written by `npm init`: the example must be recognisable as a module by itself.
   await writeFile(join(project, "package.json"), '{"private":true,"type":"commonjs"}');
   const [own, ...names] = packages.split(" ");
   assert.equal(own, "loopwarden");
@@ -54,14 +54,14 @@ test("cloudflare.md: installed and run as printed, by wrangler", async () => {
     await writeFile(join(project, file), example);
     const script = join(project, "node_modules/wrangler/bin/wrangler.js");
     const env = { CI: "1", WRANGLER_SEND_METRICS: "false", XDG_CONFIG_HOME: project };
-    // Any free port: what it says in the end tells which.
+    // Any free port; the output says which.
     await using server = new Background(process.execPath, [script, "dev", "--port", "0"], { cwd: project, env });
     await server.until(/Ready on http:\S+/, "stdout", 120_000);
     const response = await fetch(/Ready on (http:\S+)/.exec(server.stdout)?.[1] ?? "");
     const text = await response.text();
     assert.equal(response.status, 200, text);
     for (const line of TOLD) assert.match(text, line);
-    // Ctrl-C, so that it ends what it has started.
+    // Ctrl-C, so that it ends its child processes.
     await server.stop();
   } finally {
     await rm(project, { recursive: true, maxRetries: 3 });

@@ -1,47 +1,47 @@
-// One small agent a vendor, on the vendor's own SDK: it asks, runs the calls, and asks again until there are none.
+// One small agent per vendor, on the vendor's own SDK: it runs the model's calls until there are none.
 import Anthropic from "@anthropic-ai/sdk";
 import { FunctionCallingConfigMode, GoogleGenAI } from "@google/genai";
 import OpenAI from "openai";
 
 export interface Run {
-  /** What the model said last. */
+  /** The model's last text. */
   text: string;
-  /** Why the vendor's API says that it ended. */
+  /** The stop reason of the vendor's API. */
   stop: string | null | undefined;
-  /** Times that tools ran. */
+  /** The number of tool runs. */
   executed: number;
-  /** Headers of each answer. */
+  /** The headers of each answer. */
   headers: Headers[];
-  /** Bodies of the requests as the SDK made them. */
+  /** The bodies of the requests made by the SDK. */
   bodies: string[];
 }
 
 export interface Setup {
   base: string;
   stream: boolean;
-  /** What tools answer. */
+  /** Returns the result of a tool. */
   tool: (name: string, args: unknown, index: number) => string;
   /** Names of the tools. */
   tools?: string[];
   prompt?: string;
   signal?: AbortSignal;
-  /** Hears of each piece of text that streams. */
+  /** Called with each chunk of streaming text. */
   onText?: (text: string) => void;
   maxTokens?: number;
   most?: number;
-  /** Leaves the conversation to the vendor, where it keeps it. */
+  /** Whether to let the vendor keep the conversation, if it can. */
   kept?: boolean;
 }
 
 export interface Vendor {
   name: string;
-  /** How a runaway answer ends. */
+  /** The stop reason of an answer that was cut. */
   cut: string;
-  /** How a turn ends. */
+  /** The stop reason of a finished turn. */
   done: string;
-  /** Where the note of the harness stands in what the vendor was sent: the text of the last message. */
+  /** The text of the last message of a request, which contains the proxy's note. */
   last(body: Record<string, unknown>): string;
-  /** What was made of the choice of tools. */
+  /** The choice of tools in a request. */
   choice(body: Record<string, unknown>): unknown;
   run(setup: Setup): Promise<Run>;
 }
@@ -50,7 +50,7 @@ const KEY = "sk-test-secret";
 const parameters = { type: "object", properties: { path: { type: "string" } } };
 const TOOLS = ["read_file", "search"];
 
-/** A fetch that keeps what is sent and what comes. */
+/** A fetch that records the bodies of requests and the headers of answers. */
 function listening(run: Run): typeof fetch {
   return async (input, init) => {
     run.bodies.push(typeof init?.body === "string" ? init.body : "");
@@ -207,7 +207,7 @@ const gemini: Vendor = {
   async run(setup) {
     const run = begun();
     const before = globalThis.fetch;
-    // This SDK takes no fetch of one's own, and runs one after the other here.
+    // This SDK does not accept a custom fetch; its runs are sequential here.
     const client = new GoogleGenAI({ apiKey: KEY, httpOptions: { baseUrl: setup.base } });
     const contents: { role: string; parts: Record<string, unknown>[] }[] = [
       { role: "user", parts: [{ text: setup.prompt ?? "Fix it." }] },

@@ -1,28 +1,28 @@
-// A server that speaks like the vendors, with a script in place of a model. What it is asked is kept as it came.
+// A server with the vendors' APIs and a script in place of a model. Records requests as received.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** What the scripted model answers: text, calls, or both. */
+/** An answer of the scripted model: text, calls, or both. */
 export interface Turn {
   text?: string;
   calls?: { name: string; args: Record<string, unknown> }[];
   /** An HTTP error instead. */
   status?: number;
-  /** Pieces of a text that never ends by itself. */
+  /** The chunks of a text that never ends by itself. */
   forever?: (piece: number) => string;
-  /** The connection breaks after so many pieces. */
+  /** The number of chunks after which the connection breaks. */
   breaksAfter?: number;
 }
 
-/** A request as it came. */
+/** A request as received. */
 export interface Received {
   path: string;
   headers: IncomingMessage["headers"];
   body: Buffer;
   json: () => Record<string, unknown>;
-  /** Whether the client went away before the answer was complete. */
+  /** Whether the client disconnected before the answer was complete. */
   aborted: boolean;
-  /** Bytes of the answer. */
+  /** The answer sent so far. */
   sent: string;
 }
 
@@ -114,7 +114,7 @@ async function speak(turn: Turn, request: Received, response: ServerResponse): P
     }
     if (!response.write(piece(one)))
       await new Promise((resolve) => response.once("drain", resolve).once("close", resolve));
-    // Every piece is a packet of its own, mostly.
+    // So that mostly every chunk is a separate packet.
     await new Promise((resolve) => setImmediate(resolve));
   }
   response.write(end);
@@ -212,7 +212,7 @@ function anthropic(id: string, { text, calls }: Turn, body: Record<string, unkno
 }
 
 function gemini(id: string, { text, calls }: Turn): Spoken {
-  // This vendor gives calls no ids.
+  // This vendor's calls have no ids.
   const parts = (calls ?? []).map(({ name, args }) => ({ functionCall: { name, args } }));
   const said = text === undefined ? [] : [{ text }];
   const whole = (own: object[], finishReason?: string) => ({

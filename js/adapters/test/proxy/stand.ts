@@ -51,7 +51,7 @@ export async function stand(script: Script, options: Partial<LoopProxyOptions> =
 
 export const levels = ({ headers }: Run): (string | null)[] => headers.map((own) => own.get("loopwarden-level"));
 
-/** The same call for ever. */
+/** Repeats the same call forever. */
 export const stuck: Script = () => ({
   text: "Let me look.",
   calls: [{ name: "read_file", args: { path: "cart.ts" } }],

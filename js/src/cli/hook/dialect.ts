@@ -1,13 +1,13 @@
 import type { HookInput, SyncHookJSONOutput } from "../../adapters/claude-hooks.ts";
 import { InputError } from "../failure.ts";
 
-/** How a host spells the hooks. */
+/** A host's spelling of hooks. */
 export interface Dialect {
-  /** The answer as the host reads it. */
+  /** Converts an answer to the form that the host reads. */
   answer(output: SyncHookJSONOutput): object;
 }
 
-/** Names that are another word, and not only another case. */
+/** Field names that differ by more than case, mapped to those of Claude Code. */
 const WORDS: ReadonlyMap<string, string> = new Map([
   ["tool_args", "tool_input"],
   ["tool_result", "tool_response"],
@@ -16,7 +16,7 @@ const WORDS: ReadonlyMap<string, string> = new Map([
   ["event_name", "hook_event_name"],
 ]);
 
-/** What a hook cannot be judged without. */
+/** The required fields of each hook. */
 const REQUIRED: ReadonlyMap<string, readonly string[]> = new Map([
   ["PreToolUse", ["tool_name"]],
   ["PostToolUse", ["tool_name"]],
@@ -25,18 +25,18 @@ const REQUIRED: ReadonlyMap<string, readonly string[]> = new Map([
   ["UserPromptSubmit", ["prompt"]],
 ]);
 
-/** What is text where it is there at all: names are put together of it. An empty one is none. */
+/** Optional fields that must be strings, because names are built from them. An empty string counts as absent. */
 const TEXTS = ["tool_use_id", "agent_id", "agent_type"];
 
 /**
- * A hook's input in the names of Claude Code, from that or from a host that writes them in camelCase.
+ * Converts a hook's input to the field names of Claude Code; hosts may also write them in camelCase.
  *
- * @throws {InputError} naming the field that is missing or wrong.
+ * @throws {InputError} naming the field that is missing or invalid.
  */
 export function understood(input: unknown): { input: HookInput; dialect: Dialect } {
   if (typeof input !== "object" || input === null || Array.isArray(input))
     throw new InputError("hook: the standard input is not a JSON object");
-  // Without a prototype: whatever a name is, it is a field's and nothing else.
+  // Without a prototype, so that a field may have any name.
   const fields: Record<string, unknown> = Object.create(null);
   let camel = false;
   for (const [name, value] of Object.entries(input)) {
@@ -49,7 +49,7 @@ export function understood(input: unknown): { input: HookInput; dialect: Dialect
   fields["hook_event_name"] = name;
   string(fields, "session_id");
   for (const field of REQUIRED.get(name) ?? []) string(fields, field);
-  // A host that has no ids runs one call after the other.
+  // A host without call ids runs one call at a time.
   for (const field of TEXTS) {
     if (["", null, undefined].includes(fields[field] as string)) delete fields[field];
     else string(fields, field);
@@ -60,7 +60,7 @@ export function understood(input: unknown): { input: HookInput; dialect: Dialect
 
 const CLAUDE: Dialect = { answer: (output) => output };
 
-/** Hosts that write camelCase read the decision at the top as well as under `hookSpecificOutput`. */
+/** Hosts that write camelCase read the decision at the top level as well as under `hookSpecificOutput`. */
 const CAMEL: Dialect = {
   answer: (output) => {
     const { hookEventName, ...decision } = output.hookSpecificOutput ?? {};
@@ -74,7 +74,7 @@ function string(fields: Record<string, unknown>, name: string): string {
   throw new InputError(`hook: ${name}: ${value === undefined ? "is missing" : "expected text"}`);
 }
 
-/** Some hosts write arguments as the text of a JSON object. */
+/** Parses a value that some hosts encode as the JSON text of an object. */
 function unpacked(value: unknown): unknown {
   if (typeof value !== "string" || !value.startsWith("{")) return value;
   try {

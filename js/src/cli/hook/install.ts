@@ -13,9 +13,9 @@ import { print } from "../print.ts";
 import { configText, inWords } from "../settings.ts";
 import { backups, readSettings, removeSettings, writeSettings } from "./settings-file.ts";
 
-/** Seconds that the host waits for one hook; it takes tenths of one. */
+/** Time that the host waits for one hook, in seconds; a hook takes tenths of a second. */
 const TIMEOUT = 10;
-/** How our own entries are told from others'. */
+/** Recognises our own hook commands. */
 const OURS = /(?:^|[\s"\\/])(?:loopwarden|dist[\\/]cli\.js)"? hook(?:\s|$)/;
 
 interface Options {
@@ -32,7 +32,7 @@ interface Entry {
   hooks: { type: string; command?: string; timeout?: number }[];
 }
 
-/** Writes the hooks into the settings, or takes them out. */
+/** Adds the hooks to the settings or removes them. */
 export async function run(action: "install" | "uninstall", options: Options): Promise<number> {
   const scopes = (["project", "local", "user"] as const).filter((name) => options[name]);
   if (scopes.length > 1) throw new UsageError(`hook ${action}: only one of --project, --local and --user`);
@@ -47,9 +47,9 @@ export async function run(action: "install" | "uninstall", options: Options): Pr
     print(`${path}: nothing to change`);
     return 0;
   }
-  // What holds nothing and was there for nobody is a file that an installation made.
+  // An empty file without backups was created by an installation.
   const isOurs = action === "uninstall" && /^\s*\{\s*\}\s*$/.test(after) && !isLink(path) && backups(file).length === 0;
-  // Written before anything is said: whoever reads may stop reading after the first line.
+  // Written before anything is printed: the reader may close the pipe after the first line.
   let backup: string | undefined;
   if (!options["dry-run"]) {
     if (isOurs) removeSettings(file);
@@ -72,7 +72,7 @@ export async function run(action: "install" | "uninstall", options: Options): Pr
 
 const isLink = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
 
-/** What a session goes by that begins from now on. */
+/** Describes the configuration of sessions that begin from now on. */
 function begins(options: Options): string {
   if (options.config !== undefined) return `new sessions use it, with ${options.config}`;
   if (options["no-config"]) return `new sessions use it, with the recommended configuration and no ${NAME}`;
@@ -80,13 +80,13 @@ function begins(options: Options): string {
 }
 
 /**
- * The command line of the hook. What a team shares must not name a place on one person's machine.
+ * The command line of the hook. In settings shared by a team it must not contain a path of one person's machine.
  *
- * @throws {InputError} where that command would not run.
+ * @throws {InputError} if the command would not run. {@link UsageError} for a configuration outside the project.
  */
 async function command(scope: "project" | "local" | "user", options: Options): Promise<string> {
   const { config } = options;
-  // A session that begins with a wrong one watches nothing: better heard of now than at each of its hooks.
+  // A session with an invalid configuration is not watched: better to fail now than at each of its hooks.
   const begun = scope !== "user" && !options["no-config"] && existsSync(NAME) ? NAME : undefined;
   const used = config ?? begun;
   if (used !== undefined) await configText(used);
@@ -101,7 +101,7 @@ async function command(scope: "project" | "local" | "user", options: Options): P
   return `${program} hook --config "$CLAUDE_PROJECT_DIR"/${quoted(within)}`;
 }
 
-/** The program of the project's own node_modules, or of a workspace's above it. */
+/** The program in the node_modules of the project or of a workspace above it. */
 function ofProject(): string {
   const folder = process.cwd();
   let up = "";
@@ -115,11 +115,11 @@ function ofProject(): string {
   );
 }
 
-/** This very program, by its place. */
+/** This program by its absolute path. */
 function ofPerson(): string {
-  // Commands lie beside the program that reads them.
+  // In the build, this file is beside the program.
   const program = fileURLToPath(new URL("./cli.js", import.meta.url));
-  // What npx and its kin unpack is gone again some day.
+  // Copies made by npx and similar tools are temporary.
   if (/[\\/](?:_npx|dlx-[^\\/]*|bunx-[^\\/]*)[\\/]/.test(program))
     throw new InputError(
       `${program}: is a copy for one run, so that the hook would stop to run; install the package (npm install --global loopwarden, or the path of its tarball) and install the hooks with it`,
@@ -127,7 +127,7 @@ function ofPerson(): string {
   return `${quoted(process.execPath)} ${quoted(program)}`;
 }
 
-/** Tries the program as the host would run it. */
+/** Runs the program as the host would, to check that it works. */
 function runs(program: string): void {
   const env = { ...process.env, CLAUDE_PROJECT_DIR: process.cwd() };
   const tried = spawnSync(`${program} --version`, { shell: true, env, encoding: "utf8", timeout: 120_000 });
@@ -142,7 +142,7 @@ function quoted(path: string): string {
 
 const ours = (line: string): Entry => ({ matcher: "*", hooks: [{ type: "command", command: line, timeout: TIMEOUT }] });
 
-/** An entry without our hooks; nothing is left of one that held no other. */
+/** An entry without our hooks; none at all if it had no others. */
 function without(entry: Entry): Entry[] {
   if (!Array.isArray(entry?.hooks)) return [entry];
   const hooks = entry.hooks.filter((hook) => !OURS.test(hook?.command ?? ""));
@@ -150,7 +150,7 @@ function without(entry: Entry): Entry[] {
   return hooks.length === 0 ? [] : [{ ...entry, hooks }];
 }
 
-/** The settings with our entry in place of any older one, and everything else as it was written. */
+/** The settings with our entry in place of older ones, or without it; everything else keeps its formatting. */
 function edited(file: string, text: string, entry: Entry | undefined): string {
   const errors: ParseError[] = [];
   const document: unknown = parse(text, errors, { allowTrailingComma: true });

@@ -1,14 +1,15 @@
-// What the hooks of one session tell each other: every hook appends what it was called with to a journal and folds the
-// journal into the session's state. Nobody waits for anybody and nothing is locked, so nothing can be stale.
+// The shared state of the hooks of one session: every hook appends its input to a journal and folds the journal into
+// the session's state. There are no locks and nobody waits, so there are no stale locks.
 //
 // A session is a folder of segments (`000001.log`) and states (`000001-000000004711.state`: everything before byte 4711
-// of segment 1). A record is one append of one line; it begins with a line end, so that one that was cut off by a kill or
-// a full disk spoils nothing but itself. What a state says follows from the records before it alone, so it does not
-// matter who writes it, or whether two do: the one that covers most counts, and none is ever overwritten by less.
+// of segment 1). A record is one line, written by a single append; it begins with a line feed, so that a record
+// truncated by a kill or a full disk damages nothing but itself. A state depends only on the records before it, so it
+// does not matter who writes it or whether two do: the one that covers most is used, and none is ever replaced by one
+// covering less.
 //
-// A segment ends with a seal. What is appended behind it does not count and is appended again to the next one by the hook
-// that finds it there; so a hook has told what it has to tell as soon as its record stands before any seal. Answers stand
-// beside the state, for a hook whose record another one has folded in meanwhile.
+// A segment ends with a seal. A record after the seal does not count; the hook that wrote it appends it to the next
+// segment. A hook's record is therefore final once it precedes any seal. Answers are stored with the state, for hooks
+// whose records have been folded in by another hook.
 import {
   closeSync,
   constants,
@@ -26,29 +27,29 @@ import {
 import { dirname, join } from "node:path";
 import { InputError } from "../failure.ts";
 
-/** Bytes from which a segment that others still write to is sealed. */
+/** Size in bytes from which a segment is sealed while other hooks are writing to it. */
 const SEGMENT = 64 * 1024;
-/** Answers kept beside a state: more hooks of one session do not run at once. */
+/** Maximum number of answers kept with a state: more hooks of one session do not run at once. */
 const ANSWERS = 512;
-/** How often a hook looks again for what others move on at the same time. Each turn means that one of them got further. */
+/** Maximum number of retries while other hooks make progress; each retry means that one of them did. */
 const TURNS = 10_000;
-/** What every file of ours begins with, apart from a line end. */
+/** The beginning of each of our files, after an optional line feed. */
 const MARK = '{"loopwarden":';
 
-/** How a state begins that holds nothing. */
+/** The beginning of an empty state. */
 const EMPTY = Buffer.from(`${MARK}"state","state":""`);
 
-/** What a hook was called with. */
+/** The input of a hook. */
 export interface Entry {
   /** The time of the hook, in milliseconds since the Unix epoch. */
   at: number;
   [key: string]: unknown;
 }
 
-/** Everything that is known after some entries. */
+/** The result of folding entries into a state. */
 export interface Folded<A> {
   state: string;
-  /** What is answered to each of the entries that were folded in now, in their order. */
+  /** The answer to each of these entries, in their order. */
   answers: A[];
 }
 
@@ -70,14 +71,14 @@ interface Record_ {
 /** The journal of one session. */
 export class Journal<A> {
   readonly #folder: string;
-  /** What went wrong although the entry counts. */
+  /** Failures that did not prevent the entry from being recorded. */
   readonly warnings: string[] = [];
 
   constructor(folder: string) {
     this.#folder = folder;
   }
 
-  /** Whether nothing of the session is known: there is no state yet, or an empty one, with which it begins afresh. */
+  /** Whether nothing is known about the session: there is no state, or an empty one. */
   get isNew(): boolean {
     const newest = this.#list().states.sort(compare).at(-1);
     if (newest === undefined) return true;
@@ -86,9 +87,9 @@ export class Journal<A> {
   }
 
   /**
-   * Tells the session of an entry and answers it. `fold` must follow from its arguments alone.
+   * Adds an entry to the session and returns its answer. `fold` must be a pure function.
    *
-   * @throws {InputError} where the entry could not be written; then it counts for nobody.
+   * @throws {InputError} if the entry could not be written; no hook will see it then.
    */
   add(entry: Entry, fold: (state: string | undefined, entries: Entry[]) => Folded<A>): A {
     makeFolder(this.#folder);
@@ -103,7 +104,7 @@ export class Journal<A> {
     throw new InputError(`${this.#folder}: other hooks move on faster than this one can write`);
   }
 
-  /** The segment to append to, made if there is none; undefined where others move on at this moment. */
+  /** The segment to append to, created if necessary; undefined if another hook is replacing it at this moment. */
   #open(): number | undefined {
     const { segments, states } = this.#list();
     const newest = Math.max(1, ...segments, ...states.map(({ segment }) => segment));
@@ -118,7 +119,7 @@ export class Journal<A> {
     return newest;
   }
 
-  /** Folds in what the journal holds, and answers the record; undefined where it stands behind a seal. */
+  /** Folds in the journal and returns the answer to the record; undefined if the record is after a seal. */
   #settle(
     id: string,
     segment: number,
@@ -128,7 +129,7 @@ export class Journal<A> {
       const known = this.#known();
       const told = known.answers.find(([other]) => other === id);
       if (told !== undefined) return { answer: told[1] };
-      // Everything of the segment that counts is in that state, and this record is not: it stands behind the seal.
+      // The state covers the whole segment but not this record, which is therefore after the seal.
       if (known.segment > segment) return undefined;
       const found: Record_[] = [];
       let place: Place = known;
@@ -137,7 +138,7 @@ export class Journal<A> {
       for (;;) {
         const text = readFrom(join(this.#folder, segmentName(place.segment)), place.offset);
         if (text === undefined) {
-          // The next segment may not be there yet; one that was is gone because a newer state covers it.
+          // The next segment may not exist yet; one that did is gone because a newer state covers it.
           moved = place.segment === known.segment && known.offset > 0;
           break;
         }
@@ -152,7 +153,7 @@ export class Journal<A> {
       if (moved) continue;
       const mine = found.findIndex((record) => record.id === id);
       if (mine < 0) {
-        // Behind a seal, or in a segment that was made again after it had been folded in.
+        // After a seal, or in a segment that was recreated after being folded in.
         const newer = this.#known();
         if (newer.segment > known.segment || newer.offset > known.offset) continue;
         return undefined;
@@ -170,7 +171,7 @@ export class Journal<A> {
         if (!sealed && (alone || place.offset >= SEGMENT)) this.#seal(id, place, folded.state, answers);
         else this.#keep({ ...place, state: folded.state, answers });
       } catch (error) {
-        // The record stands in the journal: the next hook folds it in.
+        // The record is in the journal: the next hook folds it in.
         if (!(error instanceof InputError)) throw error;
         this.warnings.push(error.message);
       }
@@ -179,7 +180,9 @@ export class Journal<A> {
     return undefined;
   }
 
-  /** Ends a segment whose records are folded in, so that what tools said does not stay; others may have come between. */
+  /**
+   * Seals a segment whose records are folded in, so that tool outputs do not stay; others may have appended meanwhile.
+   */
   #seal(id: string, place: Place, state: string, answers: [string, A][]): void {
     const file = join(this.#folder, segmentName(place.segment));
     const sealed = append(file, `\n${MARK}"seal","id":${JSON.stringify(id)}}\n`);
@@ -193,15 +196,15 @@ export class Journal<A> {
     this.#keep({ segment: place.segment + 1, offset: 0, state, answers });
   }
 
-  /** Keeps what is known, unless more is known already, and removes what is not needed any more. */
+  /** Writes a state, unless one covering as much exists, and removes what it supersedes. */
   #keep(known: Known<A>): void {
     const before = this.#list();
     if (before.states.some((state) => compare(state, known) >= 0)) return;
     const whole = join(this.#folder, `${unique()}.tmp`);
     const text = `${MARK}"state","state":${JSON.stringify(known.state)},"answers":${JSON.stringify(known.answers)}}\n`;
     try {
-      // Not synced with the disk: what a machine that loses its power forgets is said by the next hook, and the wait would
-      // be the longest part of every hook.
+      // Not synced to disk: the next hook reports a state lost in a power failure, and the sync would take longer than
+      // everything else in a hook.
       const file = openSync(whole, "wx", 0o600);
       try {
         writeWhole(file, Buffer.from(text));
@@ -219,13 +222,13 @@ export class Journal<A> {
       if (compare(state, known) < 0) quietly(() => unlinkSync(join(this.#folder, stateName(state))));
   }
 
-  /** The state that covers most. */
+  /** Reads the state that covers most. */
   #known(): Known<A> {
     for (let turn = 0; turn < TURNS; turn++) {
       const newest = this.#list().states.sort(compare).at(-1);
       if (newest === undefined) return { segment: 1, offset: 0, state: undefined, answers: [] };
       const text = readFrom(join(this.#folder, stateName(newest)), 0);
-      // It is gone because a newer one is there.
+      // It is gone because a newer one exists.
       if (text === undefined) continue;
       return { ...newest, ...stateOf(text.toString("utf8")) };
     }
@@ -254,7 +257,7 @@ export class Journal<A> {
 
 const SEGMENT_NAME = /^(\d{6,12})\.log$/;
 const STATE_NAME = /^(\d{6,12})-(\d{12})\.state$/;
-/** As {@link unique} makes them. */
+/** The names of temporary files, made by {@link unique}. */
 const TEMPORARY_NAME = /^[0-9a-z]{1,13}(?:-[0-9a-z]{1,13}){2}\.tmp$/;
 
 const segmentName = (segment: number): string => `${String(segment).padStart(6, "0")}.log`;
@@ -263,7 +266,9 @@ const stateName = ({ segment, offset }: Place): string =>
 
 const compare = (a: Place, b: Place): number => a.segment - b.segment || a.offset - b.offset;
 
-/** The records of a piece of a segment up to its seal; the last line may still be written, and what is no record is none. */
+/**
+ * The records of a piece of a segment up to its seal. Ignores an incomplete last line and anything that is no record.
+ */
 function records(text: Buffer): { records: Record_[]; sealed: true | undefined; length: number } {
   const length = text.lastIndexOf(10) + 1;
   const found: Record_[] = [];
@@ -282,22 +287,22 @@ function records(text: Buffer): { records: Record_[]; sealed: true | undefined; 
   return { records: found, sealed: undefined, length };
 }
 
-/** What a state's file holds; one that was spoilt stands for a state that cannot be read, which whoever folds will say. */
+/** Parses a state file. A damaged one is returned as its raw text, which `fold` will report as unreadable. */
 function stateOf<A>(text: string): Pick<Known<A>, "state" | "answers"> {
   try {
     const read = JSON.parse(text);
     if (read.loopwarden === "state" && typeof read.state === "string" && Array.isArray(read.answers))
       return { state: read.state, answers: read.answers };
   } catch {
-    // As below.
+    // Damaged.
   }
   return { state: text, answers: [] };
 }
 
-/** A link is no file of ours, and nobody waits for the other end of a pipe. Windows knows neither. */
+/** Flags that refuse links and do not block on pipes. Windows has neither. */
 const AS_IT_IS = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
-/** Appends in one write; false where the file is gone. */
+/** Appends in a single write; false if the file is gone. */
 function append(path: string, text: string): boolean {
   let file: number;
   try {
@@ -308,7 +313,7 @@ function append(path: string, text: string): boolean {
   }
   try {
     const bytes = Buffer.from(text);
-    // What was written in part is no record.
+    // A partial write is not a record.
     if (writeSync(file, bytes) !== bytes.length)
       throw Object.assign(new Error("no space left on device"), { code: "ENOSPC" });
     return true;
@@ -319,7 +324,7 @@ function append(path: string, text: string): boolean {
   }
 }
 
-/** Makes an empty file, unless it is there. */
+/** Creates an empty file unless it exists. */
 function create(path: string): void {
   try {
     closeSync(openSync(path, "wx", 0o600));
@@ -328,7 +333,7 @@ function create(path: string): void {
   }
 }
 
-/** What is in a file from an offset on; undefined where it is gone. */
+/** The contents of a file from an offset on; undefined if the file is gone. */
 function readFrom(path: string, offset: number): Buffer | undefined {
   let file: number;
   try {
@@ -362,7 +367,7 @@ function writeWhole(file: number, bytes: Buffer): void {
   }
 }
 
-/** Makes a folder and those above it. Step by step: where a file system refuses, `recursive` may try for ever. */
+/** Creates a folder and its parents, one by one: on some file systems `recursive` retries forever when refused. */
 function makeFolder(path: string): void {
   const made = () => mkdirSync(path, { mode: 0o700 });
   try {
@@ -379,7 +384,7 @@ function makeFolder(path: string): void {
   }
 }
 
-/** One sentence about what the file system refused. */
+/** An error with a readable reason for a file system failure. */
 export function failure(path: string, error: unknown, more?: string): InputError {
   const { code, message } = error as NodeJS.ErrnoException;
   const reasons: Record<string, string> = {
@@ -399,11 +404,13 @@ function quietly(work: () => void): void {
   try {
     work();
   } catch {
-    // Somebody else was here before, or a later hook will be.
+    // Another hook has already done it, or a later one will.
   }
 }
 
-/** Removes a session's folder that nothing was written to since then: of what is in it only files of our own making. */
+/**
+ * Removes a session's folder if nothing was written to it since `before` (epoch milliseconds). Only deletes our files.
+ */
 export function forget(folder: string, before: number): void {
   quietly(() => {
     const names = readdirSync(folder);
@@ -411,12 +418,12 @@ export function forget(folder: string, before: number): void {
     const newest = Math.max(...[folder, ...files.map(({ path }) => path)].map((path) => lstatSync(path).mtimeMs));
     if (newest >= before) return;
     for (const { name, path } of files) if (isOurs(name, path)) quietly(() => unlinkSync(path));
-    // Stays where anything else is in it.
+    // Fails if the folder contains anything else.
     rmdirSync(folder);
   });
 }
 
-/** By its name and by what it begins with; a file that was made and not yet written to is empty. */
+/** Whether a file is ours, by its name and its beginning; one that was created and not yet written is empty. */
 function isOurs(name: string, path: string): boolean {
   if (![SEGMENT_NAME, STATE_NAME, TEMPORARY_NAME].some((known) => known.test(name))) return false;
   const file = openSync(path, constants.O_RDONLY | AS_IT_IS);
@@ -432,7 +439,7 @@ function isOurs(name: string, path: string): boolean {
   }
 }
 
-/** A name that no other hook has. Nobody gains by guessing it, so that it is not worth loading cryptography for. */
+/** A unique name. It need not be unguessable, so it is not worth loading cryptography. */
 function unique(): string {
   const parts = [process.pid, Date.now(), Math.floor(Math.random() * 2 ** 52)];
   return parts.map((part) => part.toString(36)).join("-");

@@ -1,5 +1,5 @@
-// What a hook does when a host calls it. The command loads nothing else for it, neither of its own nor of Node's, since it is
-// started for every call of a tool.
+// Judges a hook when a host calls it. Loads as little code as possible, of ours and of Node's, because a process is
+// started for every tool call.
 import { readdirSync, readSync, type Stats, statSync, writeSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -32,7 +32,7 @@ const OPTIONS = {
   "dry-run": { type: "boolean", default: false },
 } as const satisfies Options;
 
-/** What the options say. */
+/** The parsed options. */
 export interface Values {
   config?: string | undefined;
   "no-config": boolean;
@@ -45,21 +45,21 @@ export interface Values {
   "dry-run": boolean;
 }
 
-/** Reads the arguments. */
+/** Parses the arguments; throws a {@link UsageError}. */
 export const read = (args: string[]): { values: Values; positionals: string[] } => parse(args, OPTIONS);
 
-/** What is wrong with words that are no option. */
+/** The error message for unexpected positional arguments. */
 export function unexpected(words: readonly string[]): string {
   const near = words.length === 1 ? nearest(words[0] ?? "", ["install", "uninstall"]) : undefined;
   const meant = near === undefined ? "" : `; did you mean ${near}?`;
   return `hook ${words.join(" ")}: expected install, uninstall or nothing${meant}`;
 }
 
-/** Why the session's memory cannot be read: said by the hook that finds it so, and the next one begins afresh. */
+/** Why the session's state cannot be read: reported by the hook that notices it; the next one starts afresh. */
 const DAMAGED = "its memory of this session was damaged; it begins afresh";
 const OUTDATED = "its memory of this session is another version's; it begins afresh";
 
-/** A warning as a host shows it to whoever watches the agent. */
+/** Writes an answer with warnings, which the host shows to the user, and the warnings to standard error. */
 export function warn(problems: string[], answer: object = {}): void {
   const shown = problems.map((problem) => safe(problem.replace(/^\[Loopwarden\] /, "")));
   const systemMessage = shown
@@ -76,9 +76,10 @@ export function warn(problems: string[], answer: object = {}): void {
 const firstLine = (text: string): string => text.split("\n", 1)[0] ?? "";
 
 /**
- * Reads a hook from the standard input, judges it and answers it.
+ * Reads a hook from the standard input, judges it and writes the answer.
  *
- * @throws {UsageError} @throws {InputError} where it cannot.
+ * @throws {UsageError} for invalid options.
+ * @throws {InputError} if the hook, its configuration or the journal cannot be read or written.
  */
 export async function judge(values: Values): Promise<void> {
   for (const name of ["project", "local", "user", "dry-run"] as const)
@@ -90,7 +91,7 @@ export async function judge(values: Values): Promise<void> {
   const folder = values.state ?? defaultState();
   if (input.hook_event_name === "SessionStart") sweep(folder);
   const journal = new Journal<Answer>(join(folder, `${await nameOf(input.session_id)}${SESSION}`));
-  // What a session goes by is settled by its first hook.
+  // The first hook of a session determines its configuration.
   const file = journal.isNew ? configFile(values, input) : undefined;
   const config = file === undefined ? undefined : await configOf(file);
   const entry: Hook = {
@@ -106,15 +107,15 @@ export async function judge(values: Values): Promise<void> {
   else say(1, inert(JSON.stringify(answer)));
 }
 
-/** 32 digits for a session: the host's own id may be any text, a file's name may not. */
+/** A session's name as 32 hex digits: the host's id may be any text, but a file name may not. */
 async function nameOf(session: string): Promise<string> {
-  // Most hosts take a UUID, which needs no cryptography to be one.
+  // Most hosts use a UUID, which needs no hash.
   if (/^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/.test(session)) return session.replaceAll("-", "");
   const { createHash } = await import("node:crypto");
   return createHash("sha256").update(session).digest("hex").slice(0, 32);
 }
 
-/** What a hook is called with, and when. */
+/** The input of a hook, its options, and the configuration if it begins the session. */
 interface Hook extends Entry {
   input: HookInput;
   options: HookOptions;
@@ -127,8 +128,8 @@ interface Answer {
 }
 
 /**
- * Judges the hooks of a session one after the other, each at its own time. It throws nothing: what is in the journal is
- * judged by every later hook again, and one that cannot be judged must not take those along.
+ * Judges the hooks of a session in order, each at its own time. Never throws: later hooks judge the entries of the
+ * journal again, and a single entry that cannot be judged must not break them all.
  */
 function fold(state: string | undefined, entries: Entry[]): Folded<Answer> {
   const answers: Answer[] = [];
@@ -136,9 +137,9 @@ function fold(state: string | undefined, entries: Entry[]): Folded<Answer> {
   let rest = entries as Hook[];
   while (rest.length > 0) {
     const taken = soundly(kept, rest);
-    // Its configuration was in it as well: the next hook brings one, as the first one did.
+    // The configuration is lost with the state: the next hook provides one, as the first did.
     if (taken.isDamaged) return { state: "", answers: [...answers, ...taken.answers] };
-    // A detector that broke has no state: what was known before it did stays, and that one hook is passed over.
+    // If the detector failed there is no state: the last good one is kept, and the failing hook is skipped.
     const good = taken.state !== "" ? taken : soundly(kept, rest.slice(0, 1));
     answers.push(...good.answers);
     kept = good.state !== "" ? good.state : kept;
@@ -148,11 +149,11 @@ function fold(state: string | undefined, entries: Entry[]): Folded<Answer> {
 }
 
 interface Judged extends Folded<Answer> {
-  /** The state could not be read. */
+  /** Whether the state could not be read. */
   isDamaged?: boolean;
 }
 
-/** The same where something in a hook is so wrong that nobody foresaw it: there is no state, and the answer says why. */
+/** As {@link judged}, but an unexpected error yields an empty state and a warning. */
 function soundly(state: string | undefined, hooks: Hook[]): Judged {
   try {
     return judged(state, hooks);
@@ -175,7 +176,7 @@ function judged(state: string | undefined, hooks: Hook[]): Judged {
     now: () => at,
     ...(state !== undefined && state !== "" && { state }),
   });
-  // The only thing that a guard warns of before it is asked anything.
+  // The constructor of a guard only warns if it cannot read the state.
   if (warnings.length > 0) {
     const why = (unreadable as { code?: unknown } | undefined)?.code === "snapshot-version" ? OUTDATED : DAMAGED;
     return { state: "", answers: hooks.map(() => ({ output: {}, warnings: [why] })), isDamaged: true };
@@ -190,25 +191,25 @@ function judged(state: string | undefined, hooks: Hook[]): Judged {
   return { state: guard.snapshot(), answers };
 }
 
-/** How the folder of a session ends. */
+/** The suffix of a session's folder. */
 const SESSION = ".session";
-/** Sessions without a hook for this long are forgotten, in milliseconds. */
+/** Time without a hook after which a session is deleted, in milliseconds. */
 const FORGOTTEN = 30 * 24 * 60 * 60 * 1000;
 
-/** Forgets sessions that ended long ago. */
+/** Deletes sessions that have not been used for {@link FORGOTTEN} milliseconds. */
 function sweep(folder: string): void {
   let names: string[];
   try {
     names = readdirSync(folder);
   } catch {
-    // There is none yet, or the hook will say what is wrong with it.
+    // The folder does not exist yet, or the journal will report what is wrong with it.
     return;
   }
   for (const name of names)
     if (/^[0-9a-f]{32}\.session$/.test(name)) forget(join(folder, name), Date.now() - FORGOTTEN);
 }
 
-/** All of the standard input. Synchronous: the streams of Node take as long to load as a verdict. */
+/** Reads all of the standard input. Synchronously, because loading Node's streams takes as long as a verdict. */
 function standardInput(): string {
   const parts: Buffer[] = [];
   for (;;) {
@@ -219,7 +220,7 @@ function standardInput(): string {
   }
 }
 
-/** Writes a line; whoever does not want to read it any more is no failure. */
+/** Writes a line to a file descriptor. A closed pipe is not an error. */
 function say(stream: 1 | 2, line: string): void {
   let bytes: Uint8Array = Buffer.from(`${line}\n`);
   try {
@@ -230,7 +231,9 @@ function say(stream: 1 | 2, line: string): void {
   }
 }
 
-/** Does what a host's pipe may not be ready for; that Windows ends one with an error is its end all the same. */
+/**
+ * Retries an operation on a pipe until it is ready (EAGAIN). On Windows, a closed pipe is reported as EOF: returns 0.
+ */
 function patient(operation: () => number): number {
   for (;;) {
     try {
@@ -245,10 +248,10 @@ function patient(operation: () => number): number {
 }
 
 /**
- * The file that a new session goes by: the one that is named, or else that of the folder in which the agent works, as with
- * every other command.
+ * The configuration file of a new session: the one named by an option, or else the one in the agent's working folder,
+ * as with every other command.
  *
- * @throws {InputError} for what is no file: nobody may write to a pipe that a repository holds.
+ * @throws {InputError} if it is not a regular file (reading a pipe would block) or is too large.
  */
 function configFile(values: Values, { cwd }: HookInput): string | undefined {
   if (values.config !== undefined || values["no-config"]) return values.config;
@@ -273,7 +276,7 @@ async function configOf(file: string): Promise<Config> {
 function received(document: string): { input: HookInput; dialect: Dialect } {
   let input: unknown;
   try {
-    // Shells of Windows begin a pipe with a mark of their own.
+    // Windows shells may write a byte order mark into a pipe.
     input = JSON.parse(document.replace(/^\ufeff/, ""));
   } catch {
     throw new InputError("hook: the standard input is not JSON");

@@ -1,4 +1,4 @@
-// Writing a file that belongs to the user: through links, with its own mode, whole or not at all, and nothing but it.
+// Writes a file that belongs to the user: follows links, keeps the mode, and replaces the file atomically.
 import { randomUUID } from "node:crypto";
 import {
   closeSync,
@@ -21,18 +21,22 @@ import { basename, dirname, join } from "node:path";
 import { InputError } from "../failure.ts";
 import { failure } from "./journal.ts";
 
-/** A settings file, and where it really is. */
+/** A settings file and its real path. */
 export interface SettingsFile {
-  /** As the user names it. */
+  /** The path as given by the user. */
   path: string;
-  /** Behind all links; the same where there are none. */
+  /** The path with all links resolved. */
   real: string;
-  /** What is in it; undefined where there is no such file yet. */
+  /** The contents; undefined if the file does not exist yet. */
   text: string | undefined;
   mode: number | undefined;
 }
 
-/** @throws {InputError} for what is no file of the user's own. */
+/**
+ * Reads a settings file, which need not exist.
+ *
+ * @throws {InputError} if it cannot be read, is not a regular file or does not belong to the user.
+ */
 export function readSettings(path: string): SettingsFile {
   let real: string;
   try {
@@ -52,7 +56,7 @@ export function readSettings(path: string): SettingsFile {
   }
 }
 
-/** The backups beside a file, the oldest first. */
+/** The backups beside a file, oldest first. */
 export function backups({ real }: SettingsFile): string[] {
   const own = (name: string) =>
     name.startsWith(`${basename(real)}.`) &&
@@ -85,10 +89,10 @@ function unchanged(file: SettingsFile): void {
 }
 
 /**
- * Replaces the file by another text and answers where the one before is kept, if there was one: in a backup that holds it
- * already, where there is one.
+ * Replaces the contents of the file. Returns the path of a backup of the previous contents, if there were any; an
+ * existing backup with the same contents is reused.
  *
- * @throws {InputError} where somebody else has changed it meanwhile, or the file system refuses; the file is then as it was.
+ * @throws {InputError} if the file was changed since it was read or the file system fails; the file is then unchanged.
  */
 export function writeSettings(file: SettingsFile, text: string): string | undefined {
   const whole = `${file.real}.${randomUUID()}.tmp`;
@@ -111,19 +115,19 @@ export function writeSettings(file: SettingsFile, text: string): string | undefi
       try {
         if (made !== undefined) unlinkSync(made);
       } catch {
-        // It was never made.
+        // It was never created.
       }
     }
     throw error instanceof InputError ? error : failure(file.path, error);
   }
 }
 
-/** Writes a new file; what is there already, a link as well, is an error. */
+/** Writes a new file; fails if anything exists at the path, including a link. */
 function write(path: string, text: string, mode: number | undefined): void {
   const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0);
   const file = openSync(path, flags, mode ?? 0o666);
   try {
-    // Whatever the umask says.
+    // Independent of the umask.
     if (mode !== undefined) fchmodSync(file, mode);
     writeFileSync(file, text);
     fdatasyncSync(file);
@@ -150,7 +154,7 @@ function isThere(path: string): boolean {
   }
 }
 
-/** A folder behind all links, as far as it is there. */
+/** The path of a folder with all links resolved, as far as it exists. */
 function realFolder(path: string): string {
   try {
     return realpathSync(path);

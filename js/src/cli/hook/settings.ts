@@ -1,5 +1,6 @@
-// The configuration that a session begins with, for `loopwarden hook` as a host calls it: another file beside run.ts, because
-// only the first hook of a session reads one. It has a detector of its own to check it with.
+// Reads the configuration of a new session for `loopwarden hook` as called by a host. A separate bundle beside run.ts,
+// because only the first hook of a session needs it. It includes its own copy of the detector to check the
+// configuration.
 import { readFileSync } from "node:fs";
 import { core } from "../../core.ts";
 

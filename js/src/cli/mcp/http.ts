@@ -1,18 +1,18 @@
-// A server behind streamable HTTP, by the transport of the official SDK: sessions, streams and their resumption are its
-// work. This file and the SDK are loaded for `--url` alone.
+// A server behind streamable HTTP, using the transport of the official SDK, which handles sessions, streams and their
+// resumption. This file and the SDK are only loaded for `--url`.
 
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import { tell } from "../print.ts";
 import type { Server } from "./relay.ts";
 
-/** Milliseconds that requests under way get when the client has said its last word, and the goodbye to the server. */
+/** Time in milliseconds for pending requests and the session's termination after the client has closed. */
 const GRACE = 2_000;
 
 /**
  * Connects to a server.
  *
- * @param failed - Told of a message that did not reach the server; its answers go to the client.
+ * @param failed - Called with a message that did not reach the server; returns the answers for the client.
  */
 export function connect(
   url: URL,
@@ -27,9 +27,9 @@ export function connect(
     ready.push(Buffer.from(`${text}\n`));
     wake?.();
   };
-  /** The request that began the session, whose answer says which version is spoken. */
+  /** The id of the `initialize` request, whose answer contains the protocol version. */
   let initialize: unknown;
-  /** Requests without an answer so far. */
+  /** Ids of requests without an answer. */
   const pending = new Set<unknown>();
   let answered: (() => void) | undefined;
   transport.onmessage = (message: JSONRPCMessage) => {
@@ -42,7 +42,7 @@ export function connect(
   };
   const told = new Set<string>();
   transport.onerror = (error) => {
-    // Streams that break and come again are no news twice.
+    // Streams that break and reconnect are only reported once.
     if (over || told.has(error.message)) return;
     told.add(error.message);
     tell(`loopwarden: ${url.host}: ${error.message}`);
@@ -90,7 +90,7 @@ export function connect(
       try {
         message = JSON.parse(text);
       } catch {
-        // A server would say the same, if it could be sent.
+        // The answer that a server would give, but this cannot be sent.
         push(JSON.stringify({ jsonrpc: "2.0", id: null, error: { code: -32700, message: "Parse error" } }));
         return;
       }
@@ -103,7 +103,7 @@ export function connect(
         for (const answer of failed(text, reason(error))) push(answer);
         if (pending.delete(request)) answered?.();
       });
-      // What follows needs the session that this one begins.
+      // Later messages need the session that this one begins.
       if (isInitialize || ("method" in message && message.method === "notifications/initialized")) await sent;
     },
   };

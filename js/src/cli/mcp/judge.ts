@@ -1,35 +1,35 @@
-// What passes between an MCP client and a server, judged. Messages are text and stay text: what is not judged goes on byte
-// for byte, and what is changed is changed in place, so that nothing is lost that this program does not know.
+// Judges the messages between an MCP client and a server. Messages are handled as text: they pass unchanged, byte for
+// byte, unless something is to be changed, which is edited in place, so that unknown fields are kept.
 
 import { Guard, type LoopHalt, type Ruling } from "../../adapters/guard.ts";
 import type { Config, Event, Verdict } from "../../generated/types.ts";
 import { member, parts } from "../../replay/raw.ts";
 
-/** Where messages go instead; nothing where the one that came goes on as it is. */
+/** The messages to send instead of the received one. */
 export interface Routed {
   toServer: string[];
   toClient: string[];
 }
 
-/** How a connection is judged. */
+/** The options of an {@link McpJudge}. */
 export interface JudgeOptions {
   config?: Config | undefined;
-  /** Milliseconds without a call after which the next one is another conversation's; 0 for never. */
+  /** Time without a call, in milliseconds, after which the next one begins a new conversation; 0 means never. */
   pause: number;
   now?: () => number;
   onVerdict?: (verdict: Verdict, event: Event) => void;
   onWarning?: (message: string) => void;
 }
 
-/** What was counted. */
+/** Counters of a connection. */
 export interface Counts {
   calls: number;
-  /** Results that guidance was added to. */
+  /** Results to which guidance was added. */
   advised: number;
   refused: number;
 }
 
-/** A request of the client whose answer is looked at. */
+/** A request of the client whose answer is of interest. */
 type Open = { kind: "list" } | Call;
 interface Call {
   kind: "call";
@@ -39,13 +39,13 @@ interface Call {
 
 type Json = { [key: string]: unknown };
 
-/** Requests and tasks that wait for their answer, at most. */
+/** Maximum number of pending requests, and of pending tasks. */
 const WAITING = 10_000;
-/** Milliseconds between two calls of one answer of the model. */
+/** Maximum time between two calls of one round, in milliseconds, while a call is in progress. */
 const TOGETHER = 1_000;
-/** Tools whose hints are remembered, at most. */
+/** Maximum number of tools whose hints are remembered. */
 const TOOLS = 10_000;
-/** Units of a name of the server's that is remembered: no tool with a longer one is judged, and no such task waited for. */
+/** Maximum length of a tool name or task id from the server that is remembered, in UTF-16 code units. */
 const NAME = 1_024;
 
 /** Judges the calls of one client of one server. */
@@ -56,21 +56,24 @@ export class McpJudge {
   #guard: Guard;
   #runs = 0;
   readonly #waiting = new Map<string, Open>();
-  /** Calls whose results are asked for later, by task. */
+  /** Calls whose results are requested later, by task id. */
   readonly #tasks = new Map<string, Call>();
   readonly #hints = new Map<string, { readOnly?: boolean; idempotent?: boolean }>();
-  /** Questions to the human that were sent to the client, by id. */
+  /** Ids of elicitations that were sent to the client. */
   readonly #asked = new Set<string>();
+  /** Elicitations that are still to be sent. */
   #asks: string[] = [];
+  /** Whether the client supports form elicitation. */
   #canAsk = false;
-  /** Calls under way, and when the latest came. */
+  /** The number of calls in progress. */
   #open = 0;
+  /** The time of the latest call. */
   #latest = Number.NEGATIVE_INFINITY;
-  /** When a call or a result last passed. */
+  /** The time of the latest call or result. */
   #active = 0;
   #warned = false;
 
-  /** @throws {LoopwardenError} `invalid-config`. */
+  /** @throws {LoopwardenError} `invalid-config` for an invalid configuration. */
   constructor(options: JudgeOptions) {
     this.#options = options;
     this.#root = new Guard({
@@ -83,12 +86,12 @@ export class McpJudge {
     this.#guard = this.#root;
   }
 
-  /** A message of the client, or a list of them. */
+  /** Handles a message or batch of the client; undefined if it is to be passed on unchanged. */
   fromClient(text: string): Routed | undefined {
     return this.#safely(text, (message) => this.#ofClient(message, text));
   }
 
-  /** A message of the server, or a list of them. */
+  /** Handles a message or batch of the server; undefined if it is to be passed on unchanged. */
   fromServer(text: string): Routed | undefined {
     return this.#safely(text, (message) => {
       const changed = this.#ofServer(message, text);
@@ -99,7 +102,7 @@ export class McpJudge {
     });
   }
 
-  /** A request that never reached the server: the error that answers it. */
+  /** The errors that answer requests which did not reach the server. */
   failed(text: string, reason: string): string[] {
     const answers: string[] = [];
     this.#safely(text, (message) => {
@@ -119,9 +122,9 @@ export class McpJudge {
     this.#root.free();
   }
 
-  /** Whatever is wrong in here, the message goes on. */
+  /** Fails open: whatever goes wrong here, the message is passed on. */
   #safely(text: string, work: (message: unknown) => Routed | undefined): Routed | undefined {
-    // What is no message is for the other side to refuse.
+    // Invalid messages are left for the other side to reject.
     if (!/^\s*[[{]/.test(text)) return undefined;
     let message: unknown;
     try {
@@ -140,7 +143,7 @@ export class McpJudge {
 
   #ofClient(message: unknown, text: string): Routed | undefined {
     if (!Array.isArray(message)) return isObject(message) ? this.#request(message, text) : undefined;
-    // A list goes on without those of its requests that are answered here.
+    // A batch is passed on without the requests that are answered here.
     const kept: string[] = [];
     const toClient: string[] = [];
     for (const { value } of parts(text)) {
@@ -179,7 +182,7 @@ export class McpJudge {
     }
   }
 
-  /** A client that begins anew is somebody else's conversation. */
+  /** A client that initializes again begins a new conversation. */
   #begin({ capabilities }: Json): void {
     const { elicitation } = isObject(capabilities) ? capabilities : {};
     this.#canAsk = isObject(elicitation) && ("form" in elicitation || Object.keys(elicitation).length === 0);
@@ -195,8 +198,8 @@ export class McpJudge {
     if (typeof name !== "string") return undefined;
     const now = (this.#options.now ?? Date.now)();
     const since = now - this.#latest;
-    // Nobody tells when a human was there, or that the conversation is another one: a pause does. Desktop programs keep
-    // one connection for days.
+    // MCP does not report human messages or new conversations, so a pause marks them. Desktop programs keep one
+    // connection for days.
     const { pause } = this.#options;
     if (pause > 0 && this.#open === 0 && this.counts.calls > 0 && now - this.#active >= pause) this.#fresh();
     if (this.#open === 0 || since > TOGETHER) this.#guard.turn();
@@ -207,7 +210,7 @@ export class McpJudge {
     const asks = this.#asks.splice(0);
     if (ruling.action === "block" || ruling.action === "halt") {
       this.counts.refused++;
-      // What is said here need not be said again.
+      // The refusal contains the guidance, so it need not be given again.
       if (ruling.action === "block") this.#guard.guidance();
       return { toServer: [], toClient: [this.#refusal(member(text, "id"), ruling), ...asks] };
     }
@@ -216,7 +219,7 @@ export class McpJudge {
     return asks.length === 0 ? undefined : { toServer: [text], toClient: asks };
   }
 
-  /** What answers a call that is not to run. Its id stays as it was written: a number may be longer than ours are exact. */
+  /** The answer to a refused call. The id is copied as text: it may be a number beyond the precision of a double. */
   #refusal(id: string | undefined, ruling: Ruling & { action: "block" | "halt" }): string {
     const minutes = Math.round(this.#options.pause / 60_000);
     const pause = this.#options.pause > 0 ? `, or nothing was called for ${minutes} minutes` : "";
@@ -240,7 +243,7 @@ export class McpJudge {
     this.#open = Math.max(0, this.#open - 1);
     const why = typeof reason === "string" ? reason : "";
     const { tool, callId } = open;
-    // A client gives up on what takes too long; what a person stopped says nothing of the agent.
+    // A timeout of the client is evidence; a cancellation by a person is not.
     const isLate = /tim(?:ed|e)[ -]?out/i.test(why);
     this.#guard.afterCall({
       tool,
@@ -264,7 +267,7 @@ export class McpJudge {
     return isChanged ? `[${answers.join(",")}]` : undefined;
   }
 
-  /** An answer of the server, changed where there is something to say. */
+  /** Handles an answer of the server; returns its text if guidance was added. */
   #answer({ method, id, result, error }: Json, text: string): string | undefined {
     if (method !== undefined || id === undefined) return undefined;
     const key = JSON.stringify(id);
@@ -288,26 +291,26 @@ export class McpJudge {
     if (!isObject(result)) {
       if (!isObject(error)) return undefined;
       this.#guard.afterCall({ tool, callId, error: String(error["message"] ?? "error"), outcome: "error" });
-      // There is no result to add to: what is to be said comes with the next one.
+      // There is no result to add guidance to: it comes with the next one.
       return undefined;
     }
-    // Neither a result nor an error: the server asks for something first.
+    // Neither a result nor an error: the server needs input first.
     if (!Array.isArray(result["content"]) && result["structuredContent"] === undefined) return undefined;
     const outcome = result["isError"] === true ? "error" : "ok";
     const ruling = this.#guard.afterCall({ tool, callId, output: outputOf(result), outcome });
-    // What was queued, at the call or here, is said once.
+    // Guidance queued at the call or here is given once.
     const notes = this.#guard.guidance();
     const said = notes ?? (ruling.action === "halt" ? ruling.text : undefined);
     if (said === undefined) return undefined;
     this.counts.advised++;
     const finding =
       ruling.action === "halt" ? ruling.halt.finding : ruling.action === "nudge" ? ruling.finding : undefined;
-    // This call has run: advice it is, whatever level the next one will meet.
+    // This call has run, so a block is only a nudge here.
     const level = ruling.action === "halt" ? ruling.halt.level : "nudge";
     return added(text, said, meta(level, finding?.rule));
   }
 
-  /** The hints of a list of tools: they are the server's word, and priors. */
+  /** Remembers the hints of a tool list. They are claims of the server and used as priors only. */
   #learn(result: unknown): void {
     const tools = isObject(result) && Array.isArray(result["tools"]) ? result["tools"] : [];
     for (const tool of tools) {
@@ -321,7 +324,7 @@ export class McpJudge {
     }
   }
 
-  /** Asks the person in front of the client, where the client can: whether a run that was ended may go on. */
+  /** Asks the user through the client, if it supports that, whether a halted run may go on. */
   #ask(halt: LoopHalt): void {
     if (!this.#canAsk) return;
     const id = `loopwarden-${crypto.randomUUID()}`;
@@ -338,7 +341,7 @@ export class McpJudge {
     );
   }
 
-  /** An answer of the client. Those to questions of ours are no business of the server's. */
+  /** Handles an answer of the client. Answers to our own elicitations are not passed on to the server. */
   #answered({ id, result }: Json): Routed | undefined {
     if (typeof id !== "string" || !this.#asked.delete(id)) return undefined;
     const { action, content } = isObject(result) ? result : {};
@@ -352,7 +355,7 @@ export class McpJudge {
   #wait(id: unknown, open: Open): void {
     if (id === undefined) return;
     const key = JSON.stringify(id);
-    // Nobody answers a call whose id was given again, or that has waited for so long.
+    // A call whose id was reused, or that is the oldest of too many, will not be answered.
     this.#forget(key);
     this.#waiting.set(key, open);
     if (this.#waiting.size > WAITING) this.#forget(this.#waiting.keys().next().value as string);
@@ -364,20 +367,20 @@ export class McpJudge {
   }
 }
 
-/** What a program reads of a verdict. */
+/** The machine-readable part of a verdict, for `_meta`. */
 const meta = (level: string, rule: string | undefined): Json => ({
   "loopwarden/level": level,
   ...(rule !== undefined && { "loopwarden/finding": rule }),
 });
 
-/** What came of a call, as it is compared. */
+/** The output of a call in the form that is compared. */
 function outputOf({ content, structuredContent }: Json): unknown {
   if (!Array.isArray(content) || content.length === 0) return structuredContent ?? "";
   const texts = content.map((block) => (isObject(block) && block["type"] === "text" ? block["text"] : undefined));
   return texts.every((text) => typeof text === "string") ? texts.join("\n") : content;
 }
 
-/** An answer with one more text in its result. Everything else stays as it was written. */
+/** An answer with a text and metadata added to its result. Everything else keeps its spelling. */
 function added(answer: string, text: string, meta: Json): string {
   const result = member(answer, "result") ?? "{}";
   const block = JSON.stringify({ type: "text", text });
@@ -397,7 +400,7 @@ function added(answer: string, text: string, meta: Json): string {
   );
 }
 
-/** The text of an object with a member replaced, or added at its end. */
+/** The text of an object with a member set, as the last one. */
 function put(text: string, name: string, value: string): string {
   const entry = `${JSON.stringify(name)}:${value}`;
   const kept = [...parts(text)].filter(({ key }) => key !== name).map(({ start, end }) => text.slice(start, end));

@@ -1,34 +1,34 @@
-// Lines between the client, which started this program, and a server.
+// Relays lines between the client, which started this program, and a server.
 
 import { setImmediate } from "node:timers/promises";
 import { InputError, reasonOf } from "../failure.ts";
 import { tell } from "../print.ts";
 import type { McpJudge } from "./judge.ts";
 
-/** A server that is talked to. */
+/** A connection to a server. */
 export interface Server {
-  /** Whether there is one: a program that could not be started has ended already. */
+  /** Whether it started: false for a program that could not be started. */
   hasBegun: boolean;
-  /** Hands a message over; waits where the server is slower. */
+  /** Sends a message; waits while the server is slower. */
   send(line: Uint8Array): Promise<void>;
-  /** The messages of the server as they come, until there will be no more. */
+  /** The server's messages, until the end of its output. */
   lines(): AsyncIterable<Uint8Array>;
-  /** The client has said its last word. */
+  /** Tells the server that the client has closed. */
   end(): void;
-  /** What it says cannot be read: it is to end, whatever it is doing. */
+  /** Stops the server, whatever it is doing, because its output cannot be read. */
   stop(): void;
-  /** Ends with the exit code that this program is to have. */
+  /** Resolves to the exit code for this program once the server has ended. */
   ended: Promise<number>;
 }
 
 const NEWLINE = 10;
-/** Bytes of a line: what goes on for longer is no message, and would take all memory before it ends. */
+/** Maximum length of a line in bytes: a longer one is no message and would exhaust the memory. */
 const LONGEST = 64 << 20;
 
 /**
- * Cuts bytes into lines, each with its end. What has no end comes last.
+ * Splits bytes into lines, including their line feeds; the last one may have none.
  *
- * @throws {InputError} for a line of more than 64 MiB, before all of it is there.
+ * @throws {InputError} once a line exceeds 64 MiB.
  */
 export async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let rest: Uint8Array[] = [];
@@ -52,13 +52,13 @@ const bytes = (line: string): Uint8Array => Buffer.from(`${line}\n`);
 const textOf = (line: Uint8Array): string =>
   Buffer.from(line.buffer, line.byteOffset, line.byteLength).toString("utf8");
 
-/** Writes to the client, and waits where it is slower. */
+/** Writes to the client; waits while it is slower. */
 async function toClient(line: Uint8Array): Promise<void> {
   if (process.stdout.write(line)) return;
   await new Promise<void>((resolve) => process.stdout.once("drain", resolve));
 }
 
-/** Passes everything on, both ways, until the server has ended; tells its exit code. */
+/** Relays in both directions until the server has ended; returns the exit code. */
 export async function relay(server: Server, judge: McpJudge): Promise<number> {
   const up = (async () => {
     for await (const line of linesOf(process.stdin)) {
@@ -73,8 +73,8 @@ export async function relay(server: Server, judge: McpJudge): Promise<number> {
   })();
   const down = (async () => {
     for await (const line of server.lines()) {
-      // Calls that were made together are one try, also where the first is answered before the last is read: what the
-      // client has written by now comes first. The second turn of the loop is the one that reads.
+      // Parallel calls are one round, even if the first is answered before the last is read: read what the client has
+      // written by now before handling the answer. The event loop reads in the second turn.
       await setImmediate();
       await setImmediate();
       const routed = judge.fromServer(textOf(line));
@@ -83,9 +83,9 @@ export async function relay(server: Server, judge: McpJudge): Promise<number> {
     }
   })();
   let isOver = false;
-  // A client that goes away in the middle of a line has ended as well.
+  // A client that disconnects in the middle of a line has closed as well.
   up.catch((error: unknown) => {
-    // Where the server has ended nobody reads on.
+    // Reading was stopped because the server has ended.
     if (isOver) return;
     tell(`loopwarden: the client cannot be read: ${reasonOf(error)}`);
     server.end();
@@ -100,7 +100,7 @@ export async function relay(server: Server, judge: McpJudge): Promise<number> {
     return (await server.ended) || unread;
   } finally {
     isOver = true;
-    // Otherwise what is still to come from the client would keep the program alive.
+    // Otherwise the open standard input would keep the program alive.
     process.stdin.destroy();
   }
 }

@@ -1,5 +1,5 @@
-// A server that is a program. Its lines are handed over as they are: the transports of the SDK read every message by their
-// schemas, drop what does not fit and keep the exit code to themselves.
+// A server that is a program. Its lines are passed on unchanged: the SDK's transports parse every message with their
+// schemas, drop what does not match and do not expose the exit code.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { constants } from "node:os";
@@ -7,21 +7,21 @@ import type { Readable, Writable } from "node:stream";
 import { tell } from "../print.ts";
 import { linesOf, type Server } from "./relay.ts";
 
-/** Milliseconds that a server gets to end after a signal. */
+/** Time that a server gets to end after a signal, in milliseconds. */
 const GRACE = 5_000;
-/** What a shell says of a command that is not there, and of one that cannot be run. */
+/** The exit codes of shells for a command that does not exist and for one that cannot be run. */
 const NOT_FOUND = 127;
 const NOT_RUN = 126;
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** Starts a server. Its standard error is this program's own. */
+/** Starts a server. It shares this program's standard error. */
 export function start(command: string, args: readonly string[]): Server {
   const [file, given, options] = started(command, args);
   const child = spawn(file, given, { ...options, stdio: ["pipe", "pipe", "inherit"], windowsHide: true });
   const { stdin, stdout } = child as ChildProcess & { stdin: Writable; stdout: Readable };
-  // That it has ended is told by its end, not by what could not be written any more.
+  // The end of the server is reported by `close`, not by failed writes.
   stdin.on("error", () => {});
-  /** Whether it was told to end. */
+  /** Whether the server was asked to end. */
   let isAsked = false;
   const signalled = (signal: NodeJS.Signals) => {
     isAsked = true;
@@ -62,10 +62,10 @@ export function start(command: string, args: readonly string[]): Server {
   };
 }
 
-/** What `cmd.exe` reads as its own. */
+/** The characters that are special to `cmd.exe`. */
 const ACTS = /([()\][%!^"`<>&|;, *?])/g;
 
-/** How a command is started on this system. Windows starts scripts such as `npx` by its shell alone. */
+/** How to spawn a command on this system. On Windows, scripts such as `npx` can only be started through the shell. */
 export function started(
   command: string,
   args: readonly string[],
@@ -73,9 +73,9 @@ export function started(
 ): [file: string, args: string[], options: { windowsVerbatimArguments?: boolean }] {
   if (platform !== "win32" || /\.(?:exe|com)$/i.test(command)) return [command, [...args], {}];
   const quoted = args.map((arg) => {
-    // A backslash before a quotation mark is read twice, once by the shell and once by the program.
+    // Backslashes before a quotation mark have to be doubled for the program's argument parser.
     const escaped = arg.replaceAll(/(\\*)"/g, '$1$1\\"').replace(/(\\*)$/, "$1$1");
-    // Scripts hand their arguments to another command line.
+    // Escaped twice: scripts pass their arguments to another command line.
     return `"${escaped}"`.replaceAll(ACTS, "^$1").replaceAll(ACTS, "^$1");
   });
   const line = [command.replaceAll(ACTS, "^$1"), ...quoted].join(" ");

@@ -1,25 +1,25 @@
-// Node's server in front of a handler of the Fetch standard: bodies stream both ways at the pace of whoever reads them, and
-// who goes away is heard of.
+// Adapts a Fetch handler to Node's HTTP server: bodies stream in both directions with backpressure, and a disconnected
+// client aborts the request.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { isIP } from "node:net";
 import { Readable } from "node:stream";
 import type { ReadableStream as WebStream } from "node:stream/web";
 
-/** What a server grants those who connect to it. */
+/** The limits of a server. */
 export interface Grants {
-  /** Connections at once. */
+  /** Maximum number of concurrent connections. */
   connections: number;
-  /** Milliseconds that the head of a request may take. */
+  /** Maximum time for the head of a request, in milliseconds. */
   head: number;
-  /** Milliseconds that its body may stand still. */
+  /** Maximum pause within a request body, in milliseconds. */
   pause: number;
-  /** The name that it is reached by, beside this machine's own; nothing where any name will do. */
+  /** The host name accepted besides this machine's own; undefined accepts any. */
   host: string | undefined;
 }
 
 export const GRANTS: Grants = { connections: 4096, head: 60_000, pause: 120_000, host: undefined };
 
-/** A server that answers with what a handler says; `failed` hears of what it throws. */
+/** Creates a server that answers requests with a handler; `failed` receives its errors, which are answered with 502. */
 export function served(
   handler: (request: Request) => Promise<Response>,
   failed: (error: unknown) => void,
@@ -32,22 +32,22 @@ export function served(
     if (host !== undefined && !isHere(request.headers.host, host)) return refuse(response, 421, "not here");
     hurry(request, response, pause);
     answer(handler, request, response).catch((error) => {
-      // Who went away in the middle is no news, and nobody to answer.
+      // The client disconnected in the middle of its request.
       if (request.destroyed && !request.complete) return;
       if (error instanceof NoRequest) return refuse(response, error.status, error.message);
       failed(error);
-      // Half an answer must not look like a whole one.
+      // A truncated answer must not look complete.
       if (response.headersSent) response.destroy();
       else response.writeHead(502).end();
     });
   });
-  // A model may think for as long as it likes, and so may who has asked it: only what is not asked yet is to come soon.
+  // A model may take any time to answer: only the arrival of requests has time limits.
   server.timeout = 0;
   server.maxConnections = connections;
   return server;
 }
 
-/** What cannot be a request to a model, and the status that says so. */
+/** Thrown for a request that cannot be passed on, with the status of the answer. */
 class NoRequest extends Error {
   readonly status: number;
 
@@ -61,11 +61,11 @@ function refuse(response: ServerResponse, status: number, why: string): void {
   response.writeHead(status, { "content-type": "text/plain", connection: "close" }).end(why);
 }
 
-/** Ends a connection whose request comes to a stop before it is whole. */
+/** Ends a connection whose request stalls before it is complete. */
 function hurry(incoming: IncomingMessage, outgoing: ServerResponse, pause: number): void {
   const late = () => {
     if (incoming.complete) return;
-    // What waits to be read waits for upstream, and not for the client.
+    // Unread data waits for upstream, not for the client.
     if (incoming.readableLength > 0) incoming.socket.setTimeout(pause);
     else if (outgoing.headersSent) incoming.socket.destroy();
     else {
@@ -77,14 +77,14 @@ function hurry(incoming: IncomingMessage, outgoing: ServerResponse, pause: numbe
   incoming.socket.setTimeout(pause);
   incoming.on("timeout", late);
   incoming.on("end", () => {
-    // Afterwards the server counts itself how long a connection is kept.
+    // Once the answer is written, the server's own keep-alive timeout applies.
     if (!outgoing.writableFinished) incoming.socket.setTimeout(0);
   });
 }
 
-/** Whether a request is meant for this address. A name that somebody else's server resolves to this machine is another one. */
+/** Whether the Host header names this machine, which prevents DNS rebinding: a foreign name may resolve to it. */
 function isHere(named: string | undefined, host: string): boolean {
-  // Programs that speak HTTP/1.0 name nobody; browsers always do.
+  // HTTP/1.0 programs send no Host header; browsers always do.
   if (named === undefined) return true;
   const name = named
     .replace(/:\d*$/, "")
@@ -105,7 +105,7 @@ async function answer(
     if (!outgoing.writableFinished) gone.abort();
   });
   const request = asRequest(incoming, gone.signal);
-  // A request holds on to its signal only as long as somebody holds on to the request.
+  // Keeps the request alive, because its signal only works as long as the request is referenced.
   gone.signal.addEventListener("abort", () => void request);
   const response = await handler(request);
   if (outgoing.destroyed) {
@@ -119,7 +119,7 @@ async function answer(
     outgoing.end();
     return;
   }
-  // An answer may begin long before its first byte.
+  // The head of an answer may come long before its first byte.
   outgoing.flushHeaders();
   const reader = response.body.getReader();
   gone.signal.addEventListener("abort", () => void reader.cancel().catch(() => {}));
@@ -151,7 +151,7 @@ function drained(outgoing: ServerResponse, gone: AbortSignal): Promise<void> {
 function asRequest(incoming: IncomingMessage, signal: AbortSignal): Request {
   const headers = new Headers();
   const { rawHeaders, method = "GET" } = incoming;
-  // The Fetch standard knows no such requests.
+  // The Fetch standard forbids these methods.
   if (["TRACE", "TRACK", "CONNECT"].includes(method.toUpperCase())) throw new NoRequest(501, `no ${method} here`);
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) headers.append(rawHeaders[at] ?? "", rawHeaders[at + 1] ?? "");
   const has = !["GET", "HEAD"].includes(method) && (headers.has("content-length") || headers.has("transfer-encoding"));
@@ -165,7 +165,7 @@ function asRequest(incoming: IncomingMessage, signal: AbortSignal): Request {
   return new Request(`http://localhost${place(incoming.url ?? "/")}`, init);
 }
 
-/** The path of a request and what follows it. A request may name all of an address; then only these are meant. */
+/** The path and query of a request's target, which may also be an absolute URL. */
 function place(url: string): string {
   if (url.startsWith("/")) return url;
   if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) throw new NoRequest(400, "the address cannot be read");

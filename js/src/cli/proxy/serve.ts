@@ -59,7 +59,7 @@ export async function run(args: string[]): Promise<number> {
     throw new UsageError(`--upstream ${values.upstream}: expected an address that begins with https:// or http://`);
   const prompts = oneOf("--prompts", values.prompts, ["human", "host"]);
   const found = await settings(values);
-  // Read only here, so that hooks do not wait for a server that they do not need.
+  // Loaded only here, so that other commands do not load the server.
   const [{ createLoopProxy }, { served }, { upstream }] = await Promise.all([
     import("loopwarden/proxy"),
     import("./bridge.ts"),
@@ -79,7 +79,7 @@ export async function run(args: string[]): Promise<number> {
   };
   const proxy = createLoopProxy(proxyOptions);
   const isLocal = LOOPBACK.includes(values.host);
-  // A page whose own name is made to lead to this machine would be let in: the browser takes it for the same origin.
+  // Checks the Host header, which prevents DNS rebinding: a page whose name resolves to this machine is same-origin.
   const server = served(proxy, (error) => tell(`loopwarden: ${reasonOf(error)}`), isLocal ? { host: values.host } : {});
   const address = await listening(server, port, values.host);
   if (values.json) printJson({ listening: address, upstream: values.upstream });

@@ -1,5 +1,5 @@
-// Asks upstream over Node's own client. The runtime's `fetch` unpacks bodies, which then are no longer what was sent, and
-// gives up on a model that thinks for more than five minutes.
+// Sends requests upstream with Node's own HTTP client. The built-in `fetch` decompresses bodies, which then differ from
+// what was sent, and times out if a model takes more than five minutes.
 import { Agent, request as http, type IncomingMessage, type RequestOptions } from "node:http";
 import { request as https, Agent as SecureAgent } from "node:https";
 import { Readable } from "node:stream";
@@ -7,10 +7,10 @@ import { pipeline } from "node:stream/promises";
 import type { ReadableStream as WebStream } from "node:stream/web";
 import type { LoopProxyOptions } from "loopwarden/proxy";
 
-/** Answers that have no body. */
+/** Status codes of answers without a body. */
 const EMPTY = [204, 205, 304];
 
-/** Upstream, as a `fetch` that leaves bodies as they are. */
+/** A `fetch` that leaves bodies unchanged. `close` closes idle connections. */
 export function upstream(): { fetch: NonNullable<LoopProxyOptions["fetch"]>; close: () => void } {
   const agents = [new Agent({ keepAlive: true }), new SecureAgent({ keepAlive: true })] as const;
   return {
@@ -19,7 +19,7 @@ export function upstream(): { fetch: NonNullable<LoopProxyOptions["fetch"]>; clo
       try {
         return await ask(request, bytes, agent);
       } catch (error) {
-        // Upstream had closed the connection when the request was sent on it: nobody has read it.
+        // Upstream closed the kept-alive connection before reading the request: retry on a new one.
         if (bytes === undefined || !(error instanceof Stale) || request.signal.aborted) throw error;
         return await ask(request, bytes, false);
       }
@@ -30,7 +30,7 @@ export function upstream(): { fetch: NonNullable<LoopProxyOptions["fetch"]>; clo
   };
 }
 
-/** A connection that was kept open was not. */
+/** Thrown if a kept-alive connection turns out to be closed. */
 class Stale extends Error {}
 
 async function ask(
@@ -41,11 +41,11 @@ async function ask(
   const headers: Record<string, string> = Object.fromEntries(request.headers);
   const options: RequestOptions = { method: request.method, headers, agent, signal: request.signal };
   const outgoing = (request.url.startsWith("https:") ? https : http)(request.url, options);
-  // Small pieces of a stream must not wait for more.
+  // Small chunks of a stream must not be delayed.
   outgoing.setNoDelay(true);
   const answered = new Promise<IncomingMessage>((resolve, reject) => {
     outgoing.on("response", resolve);
-    // Nobody asked for it: `upgrade` is not passed on.
+    // Unexpected: `upgrade` is not passed on.
     outgoing.on("upgrade", (_, socket) => {
       socket.destroy();
       reject(new Error("upstream answered with the status 101"));
@@ -60,7 +60,7 @@ async function ask(
     outgoing.end(bytes ?? undefined);
   } else if (request.body) {
     const body = request.body as ReadableStream<Uint8Array> as WebStream<Uint8Array>;
-    // Upstream may answer, and go away, before it has read all: its answer is what counts.
+    // Upstream may answer and close before it has read everything: its answer counts.
     pipeline(Readable.fromWeb(body), outgoing).catch((error) => outgoing.destroy(error));
   } else {
     outgoing.end();
@@ -70,7 +70,7 @@ async function ask(
   const own = new Headers();
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) own.append(rawHeaders[at] ?? "", rawHeaders[at + 1] ?? "");
   const init = { status: statusCode, statusText: statusMessage, headers: own };
-  // No server speaks like this, and the Fetch standard knows no such answer.
+  // A `Response` cannot have such a status.
   if (statusCode < 200 || statusCode > 599) {
     incoming.destroy();
     throw new Error(`upstream answered with the status ${statusCode}`);
