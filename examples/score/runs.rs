@@ -110,14 +110,20 @@ fn record(file: &str, raw: &RawScenario) -> Result<Record, Box<dyn Error>> {
         json::detector(config).map_err(|error| format!("config: {error}"))?;
     }
     let whole: serde_json::Value = serde_json::from_str(&raw.text).unwrap_or_default();
+    let mut rejected: BTreeMap<String, (usize, usize)> = BTreeMap::new();
     let read = |(at, event): (usize, &crate::raw_scenario::RawEvent)| match json::event(&event.text) {
         Ok(read) => Some((at, read, event.pending)),
         Err(error) => {
             // A rejected event is missing evidence, and whoever converts logs has to know.
-            eprintln!("{file}: event {at} of {} is left out: {error}", raw.id);
+            rejected.entry(error.to_string()).or_insert((at, 0)).1 += 1;
             None
         }
     };
+    let events = raw.events.iter().enumerate().filter_map(read).collect();
+    for (error, (at, count)) in rejected {
+        let more = if count > 1 { format!(", and {} more for the same reason", count - 1) } else { String::new() };
+        eprintln!("{file}: event {at} of {} is left out{more}: {error}", raw.id);
+    }
     let third = whole.pointer("/label/third").and_then(serde_json::Value::as_u64);
     Ok(Record {
         file: file.to_owned(),
@@ -136,7 +142,7 @@ fn record(file: &str, raw: &RawScenario) -> Result<Record, Box<dyn Error>> {
             }
         },
         config: raw.config.clone(),
-        events: raw.events.iter().enumerate().filter_map(read).collect(),
+        events,
     })
 }
 

@@ -309,5 +309,5 @@ fn built_component() -> Result<PathBuf> {
     let program = std::env::current_exe()?;
     let target =
         program.ancestors().nth(3).ok_or_else(|| wasmtime::Error::msg("this program has no target directory"))?;
-    Ok(target.join("wasm32-wasip2/wasm/loopwarden.wasm"))
+    Ok(target.join("dist-stage/loopwarden.wasm"))
 }

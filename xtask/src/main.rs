@@ -55,7 +55,8 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "score",
-        arguments: "PATH… [--list] [--ablate] [--without RULE]… [--vary RULE.LEVEL=A,B,…] [--config FILE] [--json]",
+        arguments: "PATH… [--list] [--ablate] [--without RULE]… [--vary RULE.LEVEL=A,B,…] [--set NAME=VALUE]… \
+                    [--leave-out] [--config FILE] [--json]",
         about: "Score scenario files (.jsonl, .jsonl.gz) natively: caught, false, how late, by which rule. It takes seconds; the \
                 first use builds the scorer, for a minute or two.",
         run: score::command,
@@ -82,8 +83,8 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "prove",
-        arguments: "[--events N] [--long N] [--runs N] [--seed N] [--door wasmtime|node|chromium|workerd|jco]… [--native] \
-                    [--trial]",
+        arguments: "[--events N] [--long N] [--runs N] [--seed N] [--pins N] \
+                    [--door wasmtime|node|chromium|workerd|jco]… [--native] [--trial]",
         about: "Measure one run of 10^7 events and 10^6 runs at once, and compare 10^6 events through every door: takes \
                 minutes and up to 20 GB. With --native only measure, with --door only compare.",
         run: prove::command,
