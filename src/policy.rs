@@ -541,7 +541,7 @@ fn actions(level: Level, onset: u64) -> Vec<String> {
     let rewind = || ["rewind to event ", &number(onset), " and go on from there"].concat();
     match level {
         Level::Continue | Level::Observe => Vec::new(),
-        Level::Nudge => vec!["put the guidance before the agent".to_string()],
+        Level::Nudge => vec!["show the guidance to the agent".to_string()],
         Level::Block => vec!["refuse the call and answer it with the guidance".to_string(), rewind()],
         Level::Gate => {
             vec!["continue with a different approach".to_string(), "review and debug".to_string(), "cancel".to_string()]

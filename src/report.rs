@@ -66,7 +66,7 @@ fn options(lead: &Finding) -> Vec<ReportOption> {
         };
         options.push(option(title, instead));
         if lead.level >= Level::Block {
-            let from = format!("Go back to event {}, where it began, and on from there", lead.onset_seq);
+            let from = format!("Go back to event {}, where it began, and go on from there", lead.onset_seq);
             options.push(option("Rewind", &from));
         }
     }
@@ -78,7 +78,7 @@ fn options(lead: &Finding) -> Vec<ReportOption> {
         "`acknowledge` with `exempt` for this run; for good in the configuration, under `rules.{rule}` or `tools.{tool}.rules.{rule}`",
         rule = lead.rule
     );
-    options.push(option("It is no loop", &exempt));
+    options.push(option("This is not a loop", &exempt));
     options.push(option("Cancel", "Stop task"));
     options
 }
@@ -149,12 +149,12 @@ fn evidence(text: &mut String, finding: &Finding) {
     let unit = description(&finding.rule).map_or("", |rule| rule.unit);
     let (count, threshold, level) = (grouped(finding.count.into()), grouped(finding.threshold.into()), finding.level);
     let _ = match unit {
-        BUDGETED => write!(text, "**Why now**: {count} are used of a budget of {threshold}"),
+        BUDGETED => write!(text, "**Why now**: {count} of a budget of {threshold} are used"),
         "points" => write!(
             text,
-            "**Why now**: {count} points of evidence (one sighting may count several), and {level} is given from {threshold} on"
+            "**Why now**: {count} points of evidence (one occurrence may count several times), and {level} starts at {threshold}"
         ),
-        unit => write!(text, "**Why now**: {count} {unit}, and {level} is given from {threshold} on"),
+        unit => write!(text, "**Why now**: {count} {unit}, and {level} starts at {threshold}"),
     };
     let _ = writeln!(text, " (rule {})", finding.rule);
     let Scope { run, task, parent_task, agent } = &*finding.scope;

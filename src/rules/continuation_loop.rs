@@ -69,7 +69,7 @@ fn prompts(fact: &Fact<'_>) -> bool {
 
 impl Rule for ContinuationLoop {
     const ID: &'static str = "continuation-loop";
-    const ABOUT: &'static str = "The host's own prompts answered by text alone.";
+    const ABOUT: &'static str = "The host's own prompts answered with text only, without a call.";
     const UNIT: &'static str = "answers";
     const LIMITS: Limits = Limits::ladder(4, 6, 10, 0);
     const OF_TEXT: bool = true;
@@ -128,7 +128,7 @@ impl Rule for ContinuationLoop {
         if !cx.limits.reached(count, 1) {
             return None;
         }
-        let message = format!("{count} prompts of the host were answered by text alone, without a call");
+        let message = format!("{count} prompts from the host were answered with text only, without a call");
         Some(
             Told {
                 kind: "text-alone",

@@ -409,12 +409,14 @@ fn tell(name: &str, counter: &Counter, counted: &Count<'_>, tool: Option<&str>, 
     let tool = printable(tool.unwrap_or("a tool"), 48);
     let count = counted.count;
     let what = match counter.of {
-        _ if counted.lap != 0 => format!("The same {} steps, `{tool}` among them, were repeated", counted.lap),
-        Counted::Calls => format!("`{tool}` was called alike"),
-        Counted::Results | Counted::Successes => format!("`{tool}` was called alike and answered alike"),
-        Counted::Failures | Counted::Errors => format!("`{tool}` failed alike"),
-        Counted::UnknownTools => format!("`{tool}`, which there is not, was called"),
-        Counted::Rounds => format!("A round with the same calls, `{tool}` among them, was made"),
+        _ if counted.lap != 0 => format!("The same {} steps, including `{tool}`, were repeated", counted.lap),
+        Counted::Calls => format!("`{tool}` was called in the same way"),
+        Counted::Results | Counted::Successes => {
+            format!("`{tool}` was called in the same way and gave the same answer")
+        }
+        Counted::Failures | Counted::Errors => format!("`{tool}` failed in the same way"),
+        Counted::UnknownTools => format!("`{tool}`, which does not exist, was called"),
+        Counted::Rounds => format!("A round of the same calls, including `{tool}`, was made"),
         Counted::Messages => "Messages that count as the same were sent".into(),
     };
     let message = format!("{what} {count} times (the configuration's counter `{}`)", printable(name, 64));

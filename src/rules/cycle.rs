@@ -282,7 +282,7 @@ impl Walk {
         };
         let (period, laps, scale, onset) = exact.or_else(counting)?;
         let (symbol, outcomes): (fn(&Seen) -> Key, _) = if counts {
-            (Seen::shape, "outcomes in which only figures move")
+            (Seen::shape, "outcomes that differ only in figures")
         } else {
             (Seen::symbol, "the same outcomes")
         };
@@ -295,7 +295,7 @@ impl Walk {
         let shown = combine("cycle", &shown);
         let tool = printable(tool, 48);
         let message =
-            format!("The same {period} steps, `{tool}` among them, were repeated {laps} times with {outcomes}");
+            format!("The same {period} steps, including `{tool}`, were repeated {laps} times with {outcomes}");
         let signal = Signal {
             scale,
             period: Some(period),
@@ -308,9 +308,9 @@ impl Walk {
                 signature: cx.named(&format!("cycle:{period}"), '#', shown),
                 message,
                 instead: if scale > 1 {
-                    "Find out whether what is waited for is still alive, or end the wait."
+                    "Find out whether what you are waiting for is still alive, or stop waiting."
                 } else {
-                    "Decide which of the steps should have had another outcome, and change what feeds it."
+                    "Decide which step should have had a different outcome, and change its input."
                 },
                 recommendation: Recommendation::ChangeApproach,
                 halt_reason: HaltReason::Oscillating,
@@ -323,7 +323,7 @@ impl Walk {
 
 impl Rule for Cycle {
     const ID: &'static str = "cycle";
-    const ABOUT: &'static str = "The same steps with the same outcomes, lap after lap, or with outcomes in which only figures move; steps in a row that were all made shortly before.";
+    const ABOUT: &'static str = "The same steps with the same outcomes, lap after lap, or with outcomes that differ only in figures; steps in a row that had all been made shortly before.";
     const UNIT: &'static str = "laps";
     const LIMITS: Limits = Limits::ladder(3, 5, 9, 0);
     const SEES: Facts = Facts::CALL.and(Facts::STEP).and(Facts::CUSTOM);

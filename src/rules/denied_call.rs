@@ -17,7 +17,7 @@ windows!(DeniedCall = DENIED_CALL of Denial);
 
 const DENIED_CALL: Row<Denial> = Row {
     id: "denied-call",
-    about: "Calls that a person or a policy refused, made again.",
+    about: "Calls made again after a person or a policy refused them.",
     unit: "refusals",
     limits: Limits::ladder(2, 3, 5, 0),
     sees: Facts::CALL.and(Facts::STEP),

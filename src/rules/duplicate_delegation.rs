@@ -54,7 +54,7 @@ fn is_same(one: &Goal, other: &Goal) -> bool {
 
 impl Rule for DuplicateDelegation {
     const ID: &'static str = "duplicate-delegation";
-    const ABOUT: &'static str = "Several agents handing on the same piece of work.";
+    const ABOUT: &'static str = "Several agents passing on the same piece of work.";
     const UNIT: &'static str = "agents";
     const LIMITS: Limits = Limits::ladder(3, 0, 0, 0);
     const SEES: Facts = Facts::CALL;
@@ -93,8 +93,8 @@ impl Rule for DuplicateDelegation {
                 count,
                 confidence: confidence(500, 60, count),
                 signature: cx.named("delegation", '#', known.prompt),
-                message: format!("{count} agents handed on the same piece of work"),
-                instead: "Do the work here, or wait for the agent that was given it first.",
+                message: format!("{count} agents passed on the same piece of work"),
+                instead: "Do the work yourself, or wait for the agent that was given it first.",
                 recommendation: Recommendation::ChangeApproach,
                 halt_reason: HaltReason::Stalled,
             })

@@ -182,7 +182,7 @@ impl Agent {
         let count = |came: &[Came]| self.empty().filter(|attempt| came.contains(&attempt.came)).count();
         let kinds = [
             (count(&[Came::Nothing]), "found nothing"),
-            (count(&[Came::Echo]), "gave back only what the call itself had said"),
+            (count(&[Came::Echo]), "returned only what the call itself contained"),
             (count(&[Came::Failed, Came::FailedAgain]), "failed"),
         ];
         let kinds: Vec<String> =
@@ -204,7 +204,7 @@ impl Agent {
         }
         let since = self.empty().next().map_or(0, |attempt| attempt.seen.onset().seq);
         let mut text = format!(
-            "Of the latest {} attempts, {} different ones came to nothing: {}; {something} brought something. Tools: {}. Since event {since}. ",
+            "Of the latest {} attempts, {} different ones came to nothing: {}; {something} achieved something. Tools: {}. Since event {since}. ",
             self.attempts.len(),
             self.empty().count(),
             kinds.join(", "),
@@ -273,7 +273,7 @@ impl Question {
             confidence: 750,
             signature: cx.named(&self.name, '-', self.tool),
             message: format!(
-                "{} different attempts, of `{}` the latest, came to nothing, and a judge found the work {judged}",
+                "{} different attempts, the latest with `{}`, came to nothing, and a judge found the work {judged}",
                 self.attempts, self.name
             ),
             instead: "Write down what is known and what each attempt ruled out, check one assumption that all of them share, then choose another approach.",
@@ -286,7 +286,7 @@ impl Question {
 impl Rule for EmptyHanded {
     const ID: &'static str = "empty-handed";
     const ABOUT: &'static str =
-        "Fresh attempts that all come to nothing: a judge is asked, and a loop is reported when the judge sees one.";
+        "New attempts that all come to nothing: a judge is asked, and a loop is reported if the judge sees one.";
     const UNIT: &'static str = "points";
     const LIMITS: Limits = Limits::ladder(12, 0, 0, 7);
     const MAX_WINDOW: u32 = MAX_WINDOW;

@@ -74,12 +74,12 @@ impl Outage {
                 confidence: 900,
                 signature: self.signature.clone().into(),
                 message,
-                instead: "Pause this task until what it depends on is back, and work on what does not need it.",
+                instead: "Pause this task until its dependency is back, and work on something that does not need it.",
                 recommendation: if escalate { Recommendation::Escalate } else { Recommendation::RetryWithBackoff },
                 halt_reason: HaltReason::RepeatedError,
             }
             .signal(self.onset, self.sightings.iter().copied().collect())
-            .what(format!("Something outside of the agent's work failed {count} times in a row, `{}`.", self.signature))
+            .what(format!("Something outside the agent's work failed {count} times in a row: `{}`.", self.signature))
         }
     }
 }

@@ -91,7 +91,7 @@ impl Agent {
                 count,
                 confidence: confidence(500, 50, count),
                 signature: cx.named("harness", '!', reason),
-                message: format!("{count} calls in a row were turned away before they ran, for the same reason"),
+                message: format!("{count} calls in a row were rejected before they ran, for the same reason"),
                 instead: "Compare the last answer with the format that the rejection describes, and change the form before the content.",
                 recommendation: Recommendation::ChangeApproach,
                 halt_reason: HaltReason::RepeatedError,
@@ -111,8 +111,8 @@ impl Agent {
                 count,
                 confidence: confidence(450, 50, count),
                 signature: cx.named("harness", '~', self.reason),
-                message: format!("calls were turned away before they ran, and {times} times the reaction was one that had not helped before"),
-                instead: "Write down the rule that the rejection states and check the next call against it before it is made.",
+                message: format!("calls were rejected before they ran, and {times} times the reaction was one that had not helped before"),
+                instead: "Write down the rule that the rejection states, and check the next call against it before making it.",
                 recommendation: Recommendation::ChangeApproach,
                 halt_reason: HaltReason::RepeatedError,
             })
@@ -122,7 +122,7 @@ impl Agent {
 
 impl Rule for HarnessRejection {
     const ID: &'static str = "harness-rejection";
-    const ABOUT: &'static str = "The harness turning calls away unrun, for the same reason each time.";
+    const ABOUT: &'static str = "The harness rejecting calls before they run, for the same reason each time.";
     const UNIT: &'static str = "rejections";
     const LIMITS: Limits = Limits::ladder(4, 0, 0, 0);
     const SEES: Facts = Facts::STEP.and(Facts::NOT_RUN).and(Facts::MESSAGE);

@@ -12,7 +12,7 @@ use alloc::format;
 
 pub(super) const IDENTICAL_OUTPUT: Row = Row {
     id: "identical-output",
-    about: "A node of the workflow ends turn after turn with the same message or structured output.",
+    about: "A node of the workflow that ends turn after turn with the same message or structured output.",
     unit: "turns in a row",
     gate: 3,
     most: Task::most_identical,
@@ -28,7 +28,7 @@ pub(super) const IDENTICAL_OUTPUT: Row = Row {
         Some(Stall {
             signature: format!("{node}:{}", what.replace(' ', "-")).into(),
             message: format!("The last {} turns of `{node}` ended with the same {what}", streak.count),
-            instead: "Say what the last turn changed in what the others can see, or what keeps it from changing.",
+            instead: "Say what the last turn changed that others can see, or what prevents a change.",
             ..Stall::of("identical-output", streak)
         })
     },

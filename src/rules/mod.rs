@@ -471,7 +471,7 @@ impl Signal {
         let more = again.saturating_mul(each).checked_div(self.period.unwrap_or(1)).unwrap_or(0);
         self.count = self.count.saturating_add(more);
         let refusals = if before == 1 { "a refusal".into() } else { format!("{before} refusals") };
-        self.message = format!("{}, and it goes on after {refusals}", self.message);
+        self.message = format!("{}, and this continues after {refusals}", self.message);
         self.advice.what = None;
     }
 }

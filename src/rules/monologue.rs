@@ -129,9 +129,9 @@ impl Text {
         }
         let idle = self.idle >= self.around_work();
         let (kind, times, between) = if idle {
-            ("nothing-between", self.idle, "nothing came back in between")
+            ("nothing-between", self.idle, "no result came in between")
         } else {
-            ("around-work", self.times, "whatever came back in between")
+            ("around-work", self.times, "whatever results came in between")
         };
         let signal = Told {
             kind,
@@ -139,8 +139,8 @@ impl Text {
             count,
             confidence: sure((if idle { 700 } else { 600 }, 30, 9), count),
             signature: cx.named("said", '#', said),
-            message: format!("The agent said the same {times} times; {between}"),
-            instead: "Do the next thing instead of announcing it, or say what keeps it from being done.",
+            message: format!("The agent said the same thing {times} times; {between}"),
+            instead: "Do the next thing instead of announcing it, or say what prevents it.",
             recommendation: Recommendation::ChangeApproach,
             halt_reason: HaltReason::Stalled,
         }
@@ -170,7 +170,7 @@ impl Text {
 impl Rule for Monologue {
     const ID: &'static str = "monologue";
     const ABOUT: &'static str =
-        "The agent saying the same text without a result between, or the same long text around its work.";
+        "The agent saying the same text without a result in between, or the same long text around its work.";
     const UNIT: &'static str = "times";
     const LIMITS: Limits = Limits::ladder(3, 5, 9, 0);
     const OF_TEXT: bool = true;

@@ -221,11 +221,11 @@ fn see(
             confidence: confidence(400, 40, count),
             signature: cx.named(&name, '?', window.tool),
             message: if count > all {
-                format!("`{name}` denied one and the same thing in {one} of its last {calls} calls")
+                format!("`{name}` reported the same thing as missing in {one} of its last {calls} calls")
             } else {
                 format!("`{name}` found nothing in {all} of its last {calls} calls")
             },
-            instead: "Check one thing that must be there; if that is found, take the empty answers as the result.",
+            instead: "Look for one thing that must be there; if it is found, accept the empty answers as the result.",
             recommendation: Recommendation::ChangeApproach,
             halt_reason: HaltReason::Stalled,
         })

@@ -18,7 +18,7 @@ windows!(NoEffect = NO_EFFECT of Seen);
 
 const NO_EFFECT: Row<Seen> = Row {
     id: "no-effect",
-    about: "One action again and again although the place and the figures it tells do not move.",
+    about: "One action again and again although the place and the figures that it reports do not change.",
     unit: "times",
     limits: Limits::ladder(3, 4, 0, 0),
     sees: Facts::STEP,
@@ -134,19 +134,16 @@ fn signal(step: &Step, newest: &Seen, mut same: Vec<(Sighting, Onset)>, count: u
     same.push((newest.sighting, newest.onset));
     let name = printable(step.call.as_ref().map_or("a tool", |call| &call.name), 48);
     let identity = combine("no-effect", &[step.tool, newest.state.place.into(), newest.state.act.into()]);
-    let what = if newest.state.place == 0 {
-        "the figures that its results tell"
-    } else {
-        "the place and the figures that its results tell"
-    };
+    let what =
+        if newest.state.place == 0 { "the figures in its results" } else { "the place and the figures in its results" };
     Streak::of(same.into_iter()).signal(Told {
         kind: "unmoved-state",
         identity,
         count,
         confidence: confidence(450, 50, count),
         signature: cx.named(&name, '.', identity),
-        message: format!("`{name}` did the same {count} times, and {what} have not moved"),
-        instead: "Take it that this action does nothing here: look at what it should have changed, or reach it another way.",
+        message: format!("`{name}` had the same effect {count} times: {what} did not change"),
+        instead: "Assume that this action does nothing here: look at what it should have changed, or take another way.",
         recommendation: Recommendation::ChangeApproach,
         halt_reason: HaltReason::Stalled,
     })

@@ -74,7 +74,8 @@ impl State {
         cx.limits.reached(count, 1).then(|| {
             let name = printable(&call.name, 48);
             let target = call.target.unwrap_or(0);
-            let message = format!("`{name}` read parts of the same {} times, and hardly a line was new", stale.times);
+            let message =
+                format!("`{name}` read parts of the same thing {} times, and hardly any line was new", stale.times);
             stale.signal(Told {
                 kind: "nothing-new",
                 identity: combine("no-new-information/looks", &[target, step.agent]),
@@ -128,7 +129,7 @@ impl State {
                 count,
                 confidence: confidence(350, 50, count),
                 signature: cx.named(&name, '0', known.tool),
-                message: format!("the last {count} answers of `{name}` held hardly a word that was not said before"),
+                message: format!("the last {count} answers of `{name}` contained hardly any new words"),
                 instead: INSTEAD,
                 recommendation: Recommendation::ChangeApproach,
                 halt_reason: HaltReason::Stalled,
@@ -144,7 +145,8 @@ fn is_question(call: &Call) -> bool {
 
 impl Rule for NoNewInformation {
     const ID: &'static str = "no-new-information";
-    const ABOUT: &'static str = "Questions whose answers hold no new words, or parts of one thing read over and over.";
+    const ABOUT: &'static str =
+        "Questions whose answers contain no new words, or parts of one thing read over and over.";
     const UNIT: &'static str = "answers in a row";
     const LIMITS: Limits = Limits::ladder(4, 0, 0, 0);
     const SEES: Facts = Facts::CALL.and(Facts::STEP);

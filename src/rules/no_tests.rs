@@ -126,7 +126,7 @@ impl Blind {
 
     fn signal(&self) -> Signal {
         let message = format!("{} failures without tests or measured progress", self.failures);
-        let what = format!("{message}: nothing tells whether the task gets any nearer to its goal.");
+        let what = format!("{message}: nothing shows whether the task is getting nearer to its goal.");
         Told {
             kind: "unmeasured",
             identity: combine("no-tests", &[self.task]),
@@ -134,7 +134,7 @@ impl Blind {
             confidence: 700,
             signature: SmolStr::new_static(NoTests::ID),
             message,
-            instead: "Write a small test that fails for the reason at hand, and work until it passes.",
+            instead: "Write a small test that fails for the same reason, and work until it passes.",
             recommendation: Recommendation::RequestTests,
             halt_reason: HaltReason::Stalled,
         }

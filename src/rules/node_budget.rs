@@ -43,7 +43,7 @@ pub(super) fn spent(all: &[Spending], what: &str, name: &str, identity: Key, cx:
         spent.map(|budget| format!("{} of {} {} ({})", budget.used, budget.limit, budget.unit, budget.field)).collect();
     let name = printable(name, 48);
     let message = format!("{what} `{name}` has used {}", figures.join(", "));
-    let said = format!("{message}, which is all it was given.");
+    let said = format!("{message}, its whole budget.");
     let mut actions = vec![format!("raise budgets.{}", first.field)];
     actions.extend(stall::actions());
     let reason = HaltReason::BudgetExceeded;

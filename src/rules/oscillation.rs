@@ -10,7 +10,7 @@ use alloc::format;
 
 pub(super) const OSCILLATION: Row = Row {
     id: "oscillation",
-    about: "A node's output or a task's patch goes back and forth between two states.",
+    about: "A node's output or a task's patch that goes back and forth between two states.",
     unit: "laps of both states",
     gate: 2,
     most: Task::most_flips,
@@ -43,7 +43,7 @@ pub(super) const OSCILLATION: Row = Row {
             sightings: &flips.sightings,
             signature: what.replace(' ', "-").to_lowercase().into(),
             message: format!("{what} has gone back and forth between two states {} times", flips.laps()),
-            instead: "Say what speaks for each of the two states, decide for one, and keep it.",
+            instead: "Say what speaks for each of the two states, choose one, and keep it.",
             reason: HaltReason::Oscillating,
         })
     },

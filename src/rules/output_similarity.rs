@@ -62,7 +62,7 @@ codec!(struct Said { gist, sighting, onset } raw);
 
 impl Rule for OutputSimilarity {
     const ID: &'static str = "output-similarity";
-    const ABOUT: &'static str = "An output that is at least 90 % like others of the last ones.";
+    const ABOUT: &'static str = "An output that is at least 90 % similar to other recent outputs.";
     const UNIT: &'static str = "outputs alike";
     const LIMITS: Limits = Limits { enabled: false, nudge: 0, block: 0, gate: 2, halt: 0, window: 5 };
     const MAX_WINDOW: u32 = MAX_WINDOW;
@@ -99,7 +99,7 @@ impl Rule for OutputSimilarity {
         window.latest.push(Said { gist, sighting: here, onset: cx.onset }, cx.limits.window as usize);
         state.trim();
         let (onset, identity) = first.filter(|_| cx.limits.reached(count, 1))?;
-        let message = format!("{count} of the last outputs are alike, the latest two to {most} %");
+        let message = format!("{count} of the last outputs are similar (up to {most} %)");
         Some(
             Told {
                 kind: "similar-output",
@@ -113,7 +113,7 @@ impl Rule for OutputSimilarity {
                 halt_reason: HaltReason::Stalled,
             }
             .signal(onset, sightings)
-            .what(format!("{count} of the last outputs say the same in nearly the same words.")),
+            .what(format!("{count} of the last outputs say the same thing in nearly the same words.")),
         )
     }
 

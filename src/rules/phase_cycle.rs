@@ -94,7 +94,7 @@ impl Walk {
             confidence: 900,
             signature: signature.into(),
             message,
-            instead: "Settle what each phase hands to the next, so that one of them can end otherwise than before.",
+            instead: "Settle what each phase hands to the next, so that one of them can end differently.",
             recommendation: Recommendation::ChangeApproach,
             halt_reason: HaltReason::Oscillating,
         };

@@ -72,7 +72,7 @@ impl Rule for PhaseTransitions {
         let message = if over {
             format!("Transition {pair} exceeded max_transitions ({max}) with {occurrences} occurrences")
         } else {
-            format!("Transition {pair} has had all of its max_transitions ({max}): the next one will be refused")
+            format!("Transition {pair} has used up its max_transitions ({max}): the next one will be refused")
         };
         let told = Told {
             kind: "transition-limit",

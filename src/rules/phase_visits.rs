@@ -84,7 +84,7 @@ impl Rule for PhaseVisits {
         let message = if over {
             format!("Phase '{name}' exceeded max_visits ({max}) with {before} visits")
         } else {
-            format!("Phase '{name}' has had all of its max_visits ({max}): the next entry will be refused")
+            format!("Phase '{name}' has used up its max_visits ({max}): the next entry will be refused")
         };
         let told = Told {
             kind: "visit-limit",
@@ -93,7 +93,7 @@ impl Rule for PhaseVisits {
             confidence: 1000,
             signature: name.into(),
             message,
-            instead: "Find out what every visit of this phase left undone, and change that before it is entered again.",
+            instead: "Find out what every visit to this phase left undone, and change that before entering it again.",
             recommendation: Recommendation::ChangeApproach,
             halt_reason: HaltReason::BudgetExceeded,
         };

@@ -22,7 +22,7 @@ windows!(RejectedArguments = REJECTED_ARGUMENTS of Outing, Latest);
 
 const REJECTED_ARGUMENTS: Row<Outing, Latest> = Row {
     id: "rejected-arguments",
-    about: "Calls turned away for their arguments, or of tools that do not exist.",
+    about: "Calls rejected because of their arguments, or calls of tools that do not exist.",
     unit: "rejections",
     limits: Limits::ladder(2, 4, 8, 8),
     sees: Facts::CALL.and(Facts::STEP),
@@ -144,7 +144,7 @@ impl Window<Outing> {
         let (case, message, instead) = match kind {
             Kind::Arguments => (
                 "same-tool",
-                format!("`{tool}` turned {count} calls away because their arguments do not fit it"),
+                format!("`{tool}` rejected {count} calls because of their arguments"),
                 "Read the tool's description again and pass only the fields it names, or use another tool.",
             ),
             Kind::UnknownTool => (
@@ -191,9 +191,9 @@ fn across(latest: &Latest, cx: &Cx<'_>) -> Option<Signal> {
             confidence: confidence(700, 60, count),
             signature: "several tools".into(),
             message: format!(
-                "several tools turned {times} of the last {STEPS} calls away because of how they were called"
+                "several tools rejected {times} of the last {STEPS} calls because of how they were called"
             ),
-            instead: "Read one tool's description, make one complete call of it, and go on from its answer.",
+            instead: "Read one tool's description, make one complete call of that tool, and go on from its answer.",
             recommendation: Recommendation::ChangeApproach,
             halt_reason: HaltReason::RepeatedError,
         });

@@ -516,7 +516,7 @@ impl Entry {
             _ => ["all but ", &number(others), " times"].concat().into(),
         };
         let message = if custom {
-            ["`", &tool, "` came ", &times, " times with the same key, and with the same outcome ", &each].concat()
+            ["`", &tool, "` occurred ", &times, " times with the same key, and with the same outcome ", &each].concat()
         } else {
             let came = outcome_words(self.flags.outcome(), self.flags.failed());
             ["`", &tool, "` was called ", &times, " times with the same arguments and gave ", came, " ", &each].concat()
@@ -531,15 +531,15 @@ impl Entry {
             signature: cx.named(&tool, '#', self.call),
             message,
             instead: if custom {
-                "Find out what keeps it as it is and change that, or reach the goal in another way."
+                "Find out what keeps the outcome as it is and change that, or reach the goal in another way."
             } else if scale > 1 && i64::from(self.gap) >= PATIENT {
-                "Find out whether what is waited for is still alive, or end the wait."
+                "Find out whether what you are waiting for is still alive, or stop waiting."
             } else if scale > 1 {
-                "Wait longer between looks, or find out whether what is waited for is still alive."
+                "Wait longer between looks, or find out whether what you are waiting for is still alive."
             } else if self.flags.failed() {
                 "Read what the outcome says and change what it complains about, or reach the goal with another tool."
             } else {
-                "Use the answer that is already there or do what it asks for, or ask for something it does not contain."
+                "Use the answer you already have or do what it asks for, or ask for something it does not contain."
             },
             recommendation: Recommendation::ChangeApproach,
             halt_reason: if self.flags.failed() { HaltReason::RepeatedError } else { HaltReason::Stalled },
@@ -589,7 +589,7 @@ fn confidence(points: u32) -> u16 {
 
 impl Rule for RepeatedCall {
     const ID: &'static str = "repeated-call";
-    const ABOUT: &'static str = "The same call with the same outcome, in a row or with other work between.";
+    const ABOUT: &'static str = "The same call with the same outcome, in a row or with other work in between.";
     const UNIT: &'static str = "points";
     const LIMITS: Limits = Limits::ladder(6, 12, 24, 32);
     const MAX_WINDOW: u32 = 256;

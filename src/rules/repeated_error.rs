@@ -154,9 +154,9 @@ impl Window<Outing> {
             signature: cx.named(&tool, '!', class),
             message,
             instead: if batch {
-                "Check one thing that all of them have in common, or leave the rest of the batch: one more will fail alike."
+                "Check one thing that all of them have in common, or leave the rest of the batch: the next one will fail the same way."
             } else {
-                "Look at the current state of what the call is about before trying again, or take another way to the goal."
+                "Look at the current state of what the call is about before trying again, or reach the goal in another way."
             },
             recommendation: Recommendation::ChangeApproach,
             halt_reason: HaltReason::RepeatedError,

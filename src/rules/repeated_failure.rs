@@ -87,8 +87,8 @@ impl Task {
             let (kind, what, instead, recommendation) = if self.transient {
                 (
                     "transient",
-                    "because something was overloaded or out of reach",
-                    "Wait longer between two attempts, or use another provider.",
+                    "because something was overloaded or unreachable",
+                    "Wait longer between attempts, or use another provider.",
                     Recommendation::RetryWithBackoff,
                 )
             } else {
@@ -116,7 +116,7 @@ impl Task {
 
 impl Rule for RepeatedFailure {
     const ID: &'static str = "repeated-failure";
-    const ABOUT: &'static str = "Attempts at one task failing alike.";
+    const ABOUT: &'static str = "Attempts at one task failing in the same way.";
     const UNIT: &'static str = "failures";
     const LIMITS: Limits = Limits::ladder(3, 6, 12, 0);
     const OUTLIVES_EVIDENCE: bool = true;

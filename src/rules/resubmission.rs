@@ -93,7 +93,7 @@ impl Attempt {
             confidence: confidence(500, 60, count),
             signature: cx.named(&name, '!', self.root),
             message: format!("`{name}` was called {count} times in a row with {alike} and failed {failed} each time"),
-            instead: "Read the last line of the error and change what it names, or look at what it is about first.",
+            instead: "Read the last line of the error and change what it names, or first look at what it is about.",
             recommendation: Recommendation::ChangeApproach,
             halt_reason: HaltReason::RepeatedError,
         });
@@ -193,7 +193,7 @@ impl State {
 
 impl Rule for Resubmission {
     const ID: &'static str = "resubmission";
-    const ABOUT: &'static str = "Attempts one after the other that hardly differ and end in the same root error.";
+    const ABOUT: &'static str = "Consecutive attempts that hardly differ and end in the same root error.";
     const UNIT: &'static str = "attempts";
     const LIMITS: Limits = Limits::ladder(3, 4, 8, 0);
     const OUTLIVES_EVIDENCE: bool = true;

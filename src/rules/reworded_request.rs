@@ -76,8 +76,8 @@ struct Again {
 
 const OWN_WORDS: Again = Again {
     kind: "own-words",
-    said: ["gave back a request that it had been given, reworded", "times, and nobody answered it"],
-    instead: "Call a tool or an agent that can act on the request: writing it down asks nobody.",
+    said: ["returned a request that it had been given, reworded", "times, and nobody answered it"],
+    instead: "Call a tool or an agent that can act on the request: writing it down does not ask anyone.",
     rewords: |written, before| {
         written.goal.shared(&before.goal).is_some_and(|kinship| !kinship.refilled)
             && written.step.saturating_sub(before.step) <= NEAR
@@ -87,8 +87,8 @@ const OWN_WORDS: Again = Again {
 
 const SENT_AGAIN: Again = Again {
     kind: "sent-again",
-    said: ["sent the same thing to the same place", "times more, in other words"],
-    instead: "See whether what was sent has arrived, and wait for an answer or tell the user: once more changes nothing.",
+    said: ["sent the same thing to the same place", "times more, in different words"],
+    instead: "Check whether what was sent has arrived, and wait for an answer or tell the user: sending it again changes nothing.",
     rewords: |sent, before| {
         let kinship = sent.goal.kinship(&before.goal);
         let alike = kinship.within >= WITHIN && kinship.alike >= ALIKE;
@@ -188,8 +188,8 @@ fn asked(chain: &mut Chain, asking: &Asking<'_>, of: &str, cx: &Cx<'_>) -> Optio
     }
     let name = printable(of, 48);
     let identity = combine("reworded-request", &[chain]);
-    let moving = if kinship.plus { "names something more than" } else { "names nothing that was not in" };
-    let words = if kinship.alike < 100 { ", in other words" } else { "" };
+    let moving = if kinship.plus { "names more than" } else { "names nothing that was not in" };
+    let words = if kinship.alike < 100 { ", in different words" } else { "" };
     Some(Streak::of(seen.into_iter()).signal(Told {
         kind: "same-goal",
         identity,
@@ -197,11 +197,11 @@ fn asked(chain: &mut Chain, asking: &Asking<'_>, of: &str, cx: &Cx<'_>) -> Optio
         confidence: confidence(350, 14, points),
         signature: cx.named(&name, '~', identity),
         message: format!(
-            "`{name}` is asked for the same thing {times} times{words}: {} % of what it is about is shared, it {moving} an earlier request, and it comes {}",
+            "`{name}` was asked for the same thing {times} times{words}: the latest request shares {} % of what it is about with an earlier one, {moving} that one, and comes {}",
             kinship.alike,
             came.words(),
         ),
-        instead: "Work with the answers that are there, or ask for one thing that none of them contains.",
+        instead: "Work with the answers you have, or ask for one thing that none of them contains.",
         recommendation: Recommendation::ChangeApproach,
         halt_reason: HaltReason::Stalled,
     }))
@@ -209,7 +209,7 @@ fn asked(chain: &mut Chain, asking: &Asking<'_>, of: &str, cx: &Cx<'_>) -> Optio
 
 impl Rule for RewordedRequest {
     const ID: &'static str = "reworded-request";
-    const ABOUT: &'static str = "Requests for one thing in other words, although nothing new comes of them, or one message sent to the same place again and again.";
+    const ABOUT: &'static str = "Requests for one thing in different words although nothing new comes of them, or one message sent to the same place again and again.";
     const UNIT: &'static str = "points";
     const LIMITS: Limits = Limits::ladder(9, 0, 0, 0);
     const SEES: Facts = Facts::CALL.and(Facts::STEP).and(Facts::REPORT).and(Facts::HEARD);

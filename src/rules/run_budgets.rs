@@ -34,14 +34,14 @@ const ITERATIONS: Row = Row {
 /// Idea: the second safety check of every agent loop.
 const RUNTIME: Row = Row {
     id: "max-runtime",
-    about: "The run has gone on for longer than it was given.",
+    about: "The run has lasted longer than its budget allows.",
     unit: "milliseconds",
     budget: Budget { field: "maxRuntimeMs", of: |budgets| budgets.max_runtime_ms },
     used: |run| {
         let elapsed = run.now?.saturating_sub(run.started?).max(0);
         Some(u32::try_from(elapsed).unwrap_or(u32::MAX))
     },
-    says: |used| format!("The run has gone on for {} s", used / 1000),
+    says: |used| format!("The run has lasted {} s", used / 1000),
 };
 
 impl Row {
@@ -60,7 +60,7 @@ impl Row {
         }
         let message = (self.says)(*state);
         let is_last = cx.limits.halt != 0 && *state >= cx.limits.halt;
-        let what = format!("{message}{}.", if is_last { ", which is all it was given" } else { "" });
+        let what = format!("{message}{}.", if is_last { ", its whole budget" } else { "" });
         let told = Told {
             kind: "budget",
             identity: key("rule", self.id.as_bytes()),

@@ -163,7 +163,7 @@ impl Rule for SameAnswer {
                 confidence: confidence(400, 50, count),
                 signature: cx.named(&name, '=', combine("same-answer", &[step.tool, said])),
                 message: format!("`{name}` gave the same answer to {count} different calls"),
-                instead: "Take the answer as it is and change what it depends on, or look somewhere else.",
+                instead: "Accept the answer and change what it depends on, or look somewhere else.",
                 recommendation: Recommendation::ChangeApproach,
                 halt_reason: HaltReason::Stalled,
             };

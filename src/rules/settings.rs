@@ -321,11 +321,11 @@ fn counter(counter: &Counter, path: &str) -> Result<(), Error> {
             return Err(wrong("same", "a call that has just been made has no outcome: count results"));
         }
         if messages != (*same == Same::Text) {
-            return Err(wrong("same", if messages { "a message has a text alone" } else { "calls have no text" }));
+            return Err(wrong("same", if messages { "a message has only a text" } else { "calls have no text" }));
         }
     }
     if counter.ahead && (before || messages) {
-        return Err(wrong("ahead", "counts what came of calls: results, failures, errors or unknown-tools"));
+        return Err(wrong("ahead", "counts the outcomes of calls: results, failures, errors or unknown-tools"));
     }
     if counter.lap != 0 && !(2..=LAP).contains(&counter.lap) {
         return Err(wrong("lap", &format!("expected 0 or 2 to {LAP}")).with(counter.lap));
@@ -441,7 +441,7 @@ fn known(id: &str, path: &str) -> Result<(), Error> {
     }
     let message = match nearest(id, RULES.iter().map(|rule| rule.id)) {
         Some(meant) => format!("unknown rule, did you mean {meant}?"),
-        None => format!("unknown rule, and none of the {} has a name like it", RULES.len()),
+        None => format!("unknown rule, and none of the {} has a similar name", RULES.len()),
     };
     Err(invalid(&format!("{path}{id}"), &message))
 }

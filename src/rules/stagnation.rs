@@ -44,9 +44,9 @@ const UNMOVED: u32 = 4;
 /// Points from which a finding is reported.
 const FULL: u32 = 12;
 
-const INSTEAD: &str = "Look for what has not been looked at yet, or say what is missing and who can give it: more of the same will come to the same.";
+const INSTEAD: &str = "Look at something that you have not looked at yet, or say what is missing and who can provide it: more of the same will have the same result.";
 
-const ANSWERED: &str = "Work with the answers that are there, or call something that was not called yet.";
+const ANSWERED: &str = "Work with the answers you have, or call something that you have not called yet.";
 
 pub(crate) struct Stagnation;
 
@@ -173,7 +173,7 @@ impl State {
 
 impl Rule for Stagnation {
     const ID: &'static str = "stagnation";
-    const ABOUT: &'static str = "The same kind of call, or calls about the same thing, coming to the same whatever is done in between; calls all made before with the same answers, views that were all seen before, plans written one after the other.";
+    const ABOUT: &'static str = "The same kind of call, or calls about the same thing, with the same result whatever is done in between; calls that had all been made before with the same answers, views that had all been seen before, plans written one after the other.";
     const UNIT: &'static str = "points";
     const LIMITS: Limits = Limits::ladder(FULL, 0, 0, 0);
     const OUTLIVES_EVIDENCE: bool = true;

@@ -65,50 +65,50 @@ struct Circle {
 const NOBODY_ACTS: Circle = Circle {
     kind: "nobody-acts",
     points: 0,
-    said: ["", " messages are about the same thing, hold hardly a new word, and nothing was done in between"],
-    instead: "Do what is talked about, or say that it cannot be had and go on in another way.",
+    said: ["", " messages are about the same thing and contain hardly any new words, and nothing was done in between"],
+    instead: "Do what is being discussed, or say that it cannot be had and go on in another way.",
 };
 const HANDED: Circle = Circle {
     kind: "handed-to-and-fro",
     points: 4,
-    said: ["the work came back ", " times to where it was, and in between nothing was done or found"],
-    instead: "Let one of them decide with what is known, or ask the user for what is missing.",
+    said: ["the work came back ", " times to where it had been, and nothing was done or found in between"],
+    instead: "Let one agent decide with what is known, or ask the user for what is missing.",
 };
 const NOT_HEARD: Circle = Circle {
     kind: "not-heard",
     points: 10,
-    said: ["the user has given the same value ", " times again, and nothing was done with it"],
-    instead: "Use what the user has written already, or say why it cannot be used.",
+    said: ["the user has given the same value ", " times more, and nothing was done with it"],
+    instead: "Use what the user has already written, or say why it cannot be used.",
 };
 const NOT_HELPED: Circle = Circle {
     kind: "not-helped",
     points: 7,
     said: ["the user has said ", " times in a row that nothing has changed"],
-    instead: "Look at what is really there before the next change.",
+    instead: "Look at the actual state before the next change.",
 };
 const ASKED_AGAIN: Circle = Circle {
     kind: "asked-again",
     points: 7,
-    said: ["the same message was written to the agent ", " times again, and answered with words alone"],
-    instead: "Do what the message asks for, or say what keeps it from being done.",
+    said: ["the same message was written to the agent ", " times more, and answered with words only"],
+    instead: "Do what the message asks for, or say what prevents it.",
 };
 const PARROT: Circle = Circle {
     kind: "said-again",
     points: 7,
-    said: ["the user was answered in the same words ", " times again, and nothing was done"],
+    said: ["the user was answered in the same words ", " times more, and nothing was done"],
     instead: "Do what the user asks for with what is known, or say what cannot be done.",
 };
 const HOLLOW: Circle = Circle {
     kind: "nothing-said",
     points: 4,
-    said: ["the last ", " messages hold no word that was not said before, and nothing was done"],
-    instead: "Do what is talked about, or end the conversation.",
+    said: ["the last ", " messages contain no new words, and nothing was done"],
+    instead: "Do what is being discussed, or end the conversation.",
 };
 const NOTHING_NAMED: Circle = Circle {
     kind: "nothing-named",
     points: 2,
-    said: ["", " short messages went to and fro, none of them named anything new, and nothing was done"],
-    instead: "End the conversation, or let one of them do the next step without asking.",
+    said: ["", " short messages went back and forth, none of them named anything new, and nothing was done"],
+    instead: "End the conversation, or let one agent do the next step without asking.",
 };
 
 pub(crate) struct StaleTalk;
@@ -457,7 +457,7 @@ impl Circle {
 impl Rule for StaleTalk {
     const ID: &'static str = "stale-talk";
     const ABOUT: &'static str =
-        "Messages about one thing with hardly a new word, or work handed to and fro, while nobody acts.";
+        "Messages about one thing with hardly any new words, or work handed back and forth, while nobody acts.";
     const UNIT: &'static str = "points";
     const LIMITS: Limits = Limits::ladder(20, 0, 0, 0);
     const OF_TEXT: bool = true;

@@ -28,9 +28,8 @@ impl Listener for Novelty {
 
 impl Rule for StreamNovelty {
     const ID: &'static str = "stream-novelty";
-    const ABOUT: &'static str =
-        "Text that goes round in circles in slightly other words or under other numbers, judged while it streams.";
-    const UNIT: &'static str = "blocks of 64 words in a row, those that say least twice, those of prose without a new word five times; or sixes of words in lines that come round, twenty-fours in sentences that do under other figures";
+    const ABOUT: &'static str = "Text that goes round in circles in slightly different words or with different numbers, judged while it streams.";
+    const UNIT: &'static str = "blocks of 64 words in a row (those that say least count twice, those of prose without a new word five times); or groups of six words in recurring lines, of twenty-four in sentences that recur with other figures";
     const LIMITS: Limits = Limits::ladder(10, 20, 40, 0);
     const OF_TEXT: bool = true;
     const SEES: Facts = Streams::<Novelty>::SEES;
@@ -54,13 +53,13 @@ impl Rule for StreamNovelty {
             let rows = drift.rows;
             (
                 "known-rows",
-                format!("The last {rows} lines of the {channel} were all in it before, but for their numbers"),
+                format!("The last {rows} lines of the {channel} had all been in it before, apart from their numbers"),
             )
         } else {
             let words = drift.blocks.saturating_mul(BLOCK_WORDS);
             (
                 "few-new-words",
-                format!("The last {words} words of the {channel} say little that was not said in it before"),
+                format!("The last {words} words of the {channel} say little that had not been said in it before"),
             )
         };
         let told = Told {

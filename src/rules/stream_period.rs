@@ -112,7 +112,7 @@ impl Rule for StreamPeriod {
         let (count, found) = heard.what;
         let copies = found.covered / found.period.max(1);
         let channel = channel_words(heard.channel);
-        let numbers = if found.numbered { " but for the numbers of its lines" } else { "" };
+        let numbers = if found.numbered { " apart from the numbers of its lines" } else { "" };
         let message = format!(
             "The {channel} repeats a passage of {} characters word for word{numbers}, {copies} times",
             found.period
@@ -128,7 +128,7 @@ impl Rule for StreamPeriod {
                 confidence: sure((800, 10, 19), copies),
                 signature: cx.named(channel, '~', unit),
                 message,
-                instead: "Cut the text where it starts to repeat, and go on with what has not been said yet.",
+                instead: "Cut the text where it starts to repeat, and go on with something that has not been said yet.",
                 recommendation: Recommendation::ChangeApproach,
                 halt_reason: HaltReason::Stalled,
             }

@@ -330,7 +330,7 @@ impl Task {
                 &["set the task aside", "select the next task"],
             ),
             (Kind::NoProgressRepeat, _) => {
-                ("Name the step at which every attempt ended, and take another way to it.", &["plan the task anew"])
+                ("Name the step at which every attempt ended, and approach it in another way.", &["replan the task"])
             }
             (Kind::BlockedTaskSpin, Recommendation::UnblockAuthority) => (
                 "Work around the blockers of this task, and document what was left out.",
@@ -495,7 +495,7 @@ impl State {
 
 impl Rule for TaskAttempts {
     const ID: &'static str = "task-attempts";
-    const ABOUT: &'static str = "Attempts at a task that is done, that stays blocked, or that gets no further.";
+    const ABOUT: &'static str = "Attempts at a task that is done, that stays blocked, or that makes no progress.";
     const UNIT: &'static str = "attempts";
     const LIMITS: Limits = Limits::configured();
     const OUTLIVES_EVIDENCE: bool = true;

@@ -65,7 +65,7 @@ impl State {
 
 impl Rule for TaskCycle {
     const ID: &'static str = "task-cycle";
-    const ABOUT: &'static str = "Two or three tasks that are attempted in turns, lap after lap, with nothing new.";
+    const ABOUT: &'static str = "Two or three tasks that are attempted in turn, lap after lap, with nothing new.";
     const UNIT: &'static str = "laps";
     const LIMITS: Limits = Limits::ladder(3, 5, 0, 0);
     const OUTLIVES_EVIDENCE: bool = true;
@@ -116,8 +116,8 @@ impl Rule for TaskCycle {
         // Independent of where in the round it was found.
         let tasks: Vec<Key> = sorted(round.iter().map(|seen| seen.task).collect());
         let identity = combine("task-cycle", &tasks);
-        let message = format!("The same {period} tasks were attempted in turns {laps} times, with nothing new");
-        Some(Signal { period: u32::try_from(period).ok(), ..Told { kind: "task-round", identity, count: laps, confidence: 800, signature: cx.named(&format!("task-cycle:{period}"), '#', identity), message, instead: "Find out what these tasks wait for in each other, and do that first, or take a task outside the round.", recommendation: Recommendation::ChangeApproach, halt_reason: HaltReason::Oscillating }.signal(onset, round.iter().map(|seen| seen.sighting).collect()) })
+        let message = format!("The same {period} tasks were attempted in turn {laps} times, with nothing new");
+        Some(Signal { period: u32::try_from(period).ok(), ..Told { kind: "task-round", identity, count: laps, confidence: 800, signature: cx.named(&format!("task-cycle:{period}"), '#', identity), message, instead: "Find out what these tasks need from each other and do that first, or take a task outside the round.", recommendation: Recommendation::ChangeApproach, halt_reason: HaltReason::Oscillating }.signal(onset, round.iter().map(|seen| seen.sighting).collect()) })
     }
 
     fn drop_tasks(state: &mut State, gone: &dyn Fn(Key) -> bool) {

@@ -16,7 +16,7 @@ pub(crate) struct TurnBudget;
 
 impl Rule for TurnBudget {
     const ID: &'static str = "turn-budget";
-    const ABOUT: &'static str = "One turn of a node took longer or more tokens than a turn may.";
+    const ABOUT: &'static str = "One turn of a node took more time or more tokens than a turn may.";
     const UNIT: &'static str = "of the budget";
     const LIMITS: Limits = Limits::configured();
     const OUTLIVES_EVIDENCE: bool = true;

@@ -27,7 +27,7 @@ pub(super) const UNCHANGED_FAILURES: Row = Row {
             key,
             signature: format!("failing-tests:{}", failing.latest).into(),
             message: format!("The last {} iterations left {what}: {}", failing.streak.count, failing.latest),
-            instead: "Take one failing test and find out why its failure does not move.",
+            instead: "Take one failing test and find out why its failure does not change.",
             ..Stall::of(kind, &failing.streak)
         })
     },

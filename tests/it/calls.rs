@@ -129,7 +129,7 @@ fn a_failing_target_is_told_by_the_tool_that_was_last_at_it() {
         last = record(&mut detector, result);
     }
     let message = &last.findings.iter().find(|finding| finding.rule == "failing-target").unwrap().message;
-    assert_eq!(message, "the target of this `open` failed 4 times in the same way");
+    assert_eq!(message, "the target of this `open` call failed 4 times in the same way");
 }
 
 #[test]
@@ -154,5 +154,5 @@ fn an_equal_request_is_not_said_to_be_in_other_words() {
         "The second paragraph should name the harbour company, please rewrite it so",
         "So that the harbour company is named, rewrite the second paragraph and no other once more",
     ]);
-    assert!(reworded.contains(", in other words: "), "{reworded}");
+    assert!(reworded.contains(", in different words: "), "{reworded}");
 }

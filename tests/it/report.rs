@@ -48,7 +48,7 @@ fn evidence_says_what_was_called_what_came_of_it_and_when() {
         "**Since**: event 0, 09:00:00 UTC: 18 events, 1 min 24 s, 12,000 tokens, a cost of 0.16; the run should end",
         "\n- Event 17, 09:01:24 UTC: `deploy` → error ← Loop detected\n",
         "\n- Event 15, 09:01:14 UTC: `deploy` → error\n",
-        "\n3. **It is no loop** - `acknowledge` with `exempt`",
+        "\n3. **This is not a loop** - `acknowledge` with `exempt`",
         "` or `tools.deploy.rules.",
         "**Rewind** - Go back to event 0,",
     ] {
@@ -56,7 +56,7 @@ fn evidence_says_what_was_called_what_came_of_it_and_when() {
     }
     // Every count says what it counts and what it leads to.
     let why = report.lines().find(|line| line.starts_with("**Why now**: ")).unwrap();
-    assert!(why.contains(" and halt is given from ") && why.contains("(rule "), "{why}");
+    assert!(why.contains(" and halt starts at ") && why.contains("(rule "), "{why}");
     assert!(!report.contains("hunter2") && !report.contains("connection refused"), "{report}");
 }
 
@@ -65,7 +65,7 @@ fn points_are_said_to_be_no_times() {
     let found = |n: usize| json!({"type": "tool-result", "callId": n.to_string(), "outcome": "ok", "output": "version 4 stands"});
     let (_, report) = reported("{}", 4, deploy, found);
     let why = report.lines().find(|line| line.starts_with("**Why now**: ")).unwrap();
-    assert!(why.contains(" points of evidence (one sighting may count several), and "), "{why}");
+    assert!(why.contains(" points of evidence (one occurrence may count several times), and "), "{why}");
 }
 
 #[test]

@@ -435,7 +435,7 @@ export interface Config {
      */
     "blank-turns"?: RuleConfig;
     /**
-     * One call, byte for byte, on end, whatever its outcome.
+     * The same call, byte for byte, again and again without a break, whatever its outcome.
      */
     "blind-repeat"?: RuleConfig;
     /**
@@ -443,7 +443,7 @@ export interface Config {
      */
     "call-flood"?: RuleConfig;
     /**
-     * The context compacted again at most three steps after it was compacted.
+     * The context compacted again at most three steps after the last compaction.
      */
     "compaction-loop"?: RuleConfig;
     /**
@@ -451,7 +451,7 @@ export interface Config {
      */
     "consecutive-errors"?: RuleConfig;
     /**
-     * The host's own prompts answered by text alone.
+     * The host's own prompts answered with text only, without a call.
      */
     "continuation-loop"?: RuleConfig;
     /**
@@ -459,7 +459,7 @@ export interface Config {
      */
     counter?: RuleConfig;
     /**
-     * The same steps with the same outcomes, lap after lap, or with outcomes in which only figures move; steps in a row that were all made shortly before.
+     * The same steps with the same outcomes, lap after lap, or with outcomes that differ only in figures; steps in a row that had all been made shortly before.
      */
     cycle?: RuleConfig;
     /**
@@ -467,15 +467,15 @@ export interface Config {
      */
     "cycle-budget"?: RuleConfig;
     /**
-     * Calls that a person or a policy refused, made again.
+     * Calls made again after a person or a policy refused them.
      */
     "denied-call"?: RuleConfig;
     /**
-     * Several agents handing on the same piece of work.
+     * Several agents passing on the same piece of work.
      */
     "duplicate-delegation"?: RuleConfig;
     /**
-     * Fresh attempts that all come to nothing: a judge is asked, and a loop is reported when the judge sees one.
+     * New attempts that all come to nothing: a judge is asked, and a loop is reported if the judge sees one.
      */
     "empty-handed"?: RuleConfig;
     /**
@@ -487,19 +487,19 @@ export interface Config {
      */
     "failing-target"?: RuleConfig;
     /**
-     * One tool failing on end, in whatever way.
+     * One tool failing many times in a row, in whatever way.
      */
     "failure-streak"?: RuleConfig;
     /**
-     * The harness turning calls away unrun, for the same reason each time.
+     * The harness rejecting calls before they run, for the same reason each time.
      */
     "harness-rejection"?: RuleConfig;
     /**
-     * Hooks refusing again and again without a result between.
+     * Hooks refusing again and again without a result in between.
      */
     "hook-loop"?: RuleConfig;
     /**
-     * A node of the workflow ends turn after turn with the same message or structured output.
+     * A node of the workflow that ends turn after turn with the same message or structured output.
      */
     "identical-output"?: RuleConfig;
     /**
@@ -507,11 +507,11 @@ export interface Config {
      */
     "max-iterations"?: RuleConfig;
     /**
-     * The run has gone on for longer than it was given.
+     * The run has lasted longer than its budget allows.
      */
     "max-runtime"?: RuleConfig;
     /**
-     * The agent saying the same text without a result between, or the same long text around its work.
+     * The agent saying the same text without a result in between, or the same long text around its work.
      */
     monologue?: RuleConfig;
     /**
@@ -519,11 +519,11 @@ export interface Config {
      */
     "negative-answers"?: RuleConfig;
     /**
-     * One action again and again although the place and the figures it tells do not move.
+     * One action again and again although the place and the figures that it reports do not change.
      */
     "no-effect"?: RuleConfig;
     /**
-     * Questions whose answers hold no new words, or parts of one thing read over and over.
+     * Questions whose answers contain no new words, or parts of one thing read over and over.
      */
     "no-new-information"?: RuleConfig;
     /**
@@ -535,7 +535,7 @@ export interface Config {
      */
     "node-budget"?: RuleConfig;
     /**
-     * A node's output or a task's patch goes back and forth between two states.
+     * A node's output or a task's patch that goes back and forth between two states.
      */
     oscillation?: RuleConfig;
     /**
@@ -543,7 +543,7 @@ export interface Config {
      */
     "output-signature"?: RuleConfig;
     /**
-     * An output that is at least 90 % like others of the last ones.
+     * An output that is at least 90 % similar to other recent outputs.
      */
     "output-similarity"?: RuleConfig;
     /**
@@ -559,7 +559,7 @@ export interface Config {
      */
     "phase-visits"?: RuleConfig;
     /**
-     * Calls turned away for their arguments, or of tools that do not exist.
+     * Calls rejected because of their arguments, or calls of tools that do not exist.
      */
     "rejected-arguments"?: RuleConfig;
     /**
@@ -567,7 +567,7 @@ export interface Config {
      */
     "remade-change"?: RuleConfig;
     /**
-     * The same call with the same outcome, in a row or with other work between.
+     * The same call with the same outcome, in a row or with other work in between.
      */
     "repeated-call"?: RuleConfig;
     /**
@@ -575,15 +575,15 @@ export interface Config {
      */
     "repeated-error"?: RuleConfig;
     /**
-     * Attempts at one task failing alike.
+     * Attempts at one task failing in the same way.
      */
     "repeated-failure"?: RuleConfig;
     /**
-     * Attempts one after the other that hardly differ and end in the same root error.
+     * Consecutive attempts that hardly differ and end in the same root error.
      */
     resubmission?: RuleConfig;
     /**
-     * Requests for one thing in other words, although nothing new comes of them, or one message sent to the same place again and again.
+     * Requests for one thing in different words although nothing new comes of them, or one message sent to the same place again and again.
      */
     "reworded-request"?: RuleConfig;
     /**
@@ -591,15 +591,15 @@ export interface Config {
      */
     "same-answer"?: RuleConfig;
     /**
-     * The same kind of call, or calls about the same thing, coming to the same whatever is done in between; calls all made before with the same answers, views that were all seen before, plans written one after the other.
+     * The same kind of call, or calls about the same thing, with the same result whatever is done in between; calls that had all been made before with the same answers, views that had all been seen before, plans written one after the other.
      */
     stagnation?: RuleConfig;
     /**
-     * Messages about one thing with hardly a new word, or work handed to and fro, while nobody acts.
+     * Messages about one thing with hardly any new words, or work handed back and forth, while nobody acts.
      */
     "stale-talk"?: RuleConfig;
     /**
-     * Text that goes round in circles in slightly other words or under other numbers, judged while it streams.
+     * Text that goes round in circles in slightly different words or with different numbers, judged while it streams.
      */
     "stream-novelty"?: RuleConfig;
     /**
@@ -607,11 +607,11 @@ export interface Config {
      */
     "stream-period"?: RuleConfig;
     /**
-     * Attempts at a task that is done, that stays blocked, or that gets no further.
+     * Attempts at a task that is done, that stays blocked, or that makes no progress.
      */
     "task-attempts"?: RuleConfig;
     /**
-     * Two or three tasks that are attempted in turns, lap after lap, with nothing new.
+     * Two or three tasks that are attempted in turn, lap after lap, with nothing new.
      */
     "task-cycle"?: RuleConfig;
     /**
@@ -619,11 +619,11 @@ export interface Config {
      */
     "task-loop"?: RuleConfig;
     /**
-     * One turn of a node took longer or more tokens than a turn may.
+     * One turn of a node took more time or more tokens than a turn may.
      */
     "turn-budget"?: RuleConfig;
     /**
-     * The same call again although none of it was answered.
+     * The same call again and again although it is never answered.
      */
     "unanswered-call"?: RuleConfig;
     /**
@@ -1076,7 +1076,7 @@ export interface ToolConfig {
      */
     "blank-turns"?: RuleConfig;
     /**
-     * One call, byte for byte, on end, whatever its outcome.
+     * The same call, byte for byte, again and again without a break, whatever its outcome.
      */
     "blind-repeat"?: RuleConfig;
     /**
@@ -1092,19 +1092,19 @@ export interface ToolConfig {
      */
     counter?: RuleConfig;
     /**
-     * The same steps with the same outcomes, lap after lap, or with outcomes in which only figures move; steps in a row that were all made shortly before.
+     * The same steps with the same outcomes, lap after lap, or with outcomes that differ only in figures; steps in a row that had all been made shortly before.
      */
     cycle?: RuleConfig;
     /**
-     * Calls that a person or a policy refused, made again.
+     * Calls made again after a person or a policy refused them.
      */
     "denied-call"?: RuleConfig;
     /**
-     * Several agents handing on the same piece of work.
+     * Several agents passing on the same piece of work.
      */
     "duplicate-delegation"?: RuleConfig;
     /**
-     * Fresh attempts that all come to nothing: a judge is asked, and a loop is reported when the judge sees one.
+     * New attempts that all come to nothing: a judge is asked, and a loop is reported if the judge sees one.
      */
     "empty-handed"?: RuleConfig;
     /**
@@ -1116,15 +1116,15 @@ export interface ToolConfig {
      */
     "failing-target"?: RuleConfig;
     /**
-     * One tool failing on end, in whatever way.
+     * One tool failing many times in a row, in whatever way.
      */
     "failure-streak"?: RuleConfig;
     /**
-     * The harness turning calls away unrun, for the same reason each time.
+     * The harness rejecting calls before they run, for the same reason each time.
      */
     "harness-rejection"?: RuleConfig;
     /**
-     * Hooks refusing again and again without a result between.
+     * Hooks refusing again and again without a result in between.
      */
     "hook-loop"?: RuleConfig;
     /**
@@ -1132,15 +1132,15 @@ export interface ToolConfig {
      */
     "negative-answers"?: RuleConfig;
     /**
-     * One action again and again although the place and the figures it tells do not move.
+     * One action again and again although the place and the figures that it reports do not change.
      */
     "no-effect"?: RuleConfig;
     /**
-     * Questions whose answers hold no new words, or parts of one thing read over and over.
+     * Questions whose answers contain no new words, or parts of one thing read over and over.
      */
     "no-new-information"?: RuleConfig;
     /**
-     * Calls turned away for their arguments, or of tools that do not exist.
+     * Calls rejected because of their arguments, or calls of tools that do not exist.
      */
     "rejected-arguments"?: RuleConfig;
     /**
@@ -1148,7 +1148,7 @@ export interface ToolConfig {
      */
     "remade-change"?: RuleConfig;
     /**
-     * The same call with the same outcome, in a row or with other work between.
+     * The same call with the same outcome, in a row or with other work in between.
      */
     "repeated-call"?: RuleConfig;
     /**
@@ -1156,15 +1156,15 @@ export interface ToolConfig {
      */
     "repeated-error"?: RuleConfig;
     /**
-     * Attempts at one task failing alike.
+     * Attempts at one task failing in the same way.
      */
     "repeated-failure"?: RuleConfig;
     /**
-     * Attempts one after the other that hardly differ and end in the same root error.
+     * Consecutive attempts that hardly differ and end in the same root error.
      */
     resubmission?: RuleConfig;
     /**
-     * Requests for one thing in other words, although nothing new comes of them, or one message sent to the same place again and again.
+     * Requests for one thing in different words although nothing new comes of them, or one message sent to the same place again and again.
      */
     "reworded-request"?: RuleConfig;
     /**
@@ -1172,11 +1172,11 @@ export interface ToolConfig {
      */
     "same-answer"?: RuleConfig;
     /**
-     * The same kind of call, or calls about the same thing, coming to the same whatever is done in between; calls all made before with the same answers, views that were all seen before, plans written one after the other.
+     * The same kind of call, or calls about the same thing, with the same result whatever is done in between; calls that had all been made before with the same answers, views that had all been seen before, plans written one after the other.
      */
     stagnation?: RuleConfig;
     /**
-     * The same call again although none of it was answered.
+     * The same call again and again although it is never answered.
      */
     "unanswered-call"?: RuleConfig;
   };

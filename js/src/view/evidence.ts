@@ -86,7 +86,7 @@ export function worded(trace: Trace, layout: Layout, loop: Loop): string {
   return `\`${short(name, 60)}\`${message.slice(unnamed.length)}`;
 }
 
-const TARGET = /^the target of this `[^`]*`/;
+const TARGET = /^the target of this `[^`]*` call/;
 
 /** The comparison of two occurrences, with the differences marked. */
 export function compare(

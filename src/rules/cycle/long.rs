@@ -259,12 +259,22 @@ impl Stretch {
         let tool = printable(tool, 48);
         let (kind, first, name, message) = if let Some((row, _)) = row {
             let steps = number(row.many);
-            let came = "` among them, were all made shortly before and came to the same";
-            ("known-steps", row.first.into(), "row", ["The latest ", &steps, " steps, `", &tool, came].concat())
+            let came = "`, had all been made shortly before, with the same outcomes";
+            (
+                "known-steps",
+                row.first.into(),
+                "row",
+                ["The latest ", &steps, " steps, including `", &tool, came].concat(),
+            )
         } else {
             let (steps, times) = (number(self.period), number(laps));
-            let walked = ["` among them, was walked ", &times, " times, and hardly a step of it was new"].concat();
-            ("long-lap", self.first.into(), "lap", ["A round of about ", &steps, " steps, `", &tool, &walked].concat())
+            let walked = ["`, was repeated ", &times, " times, and hardly any step was new"].concat();
+            (
+                "long-lap",
+                self.first.into(),
+                "lap",
+                ["A round of about ", &steps, " steps, including `", &tool, &walked].concat(),
+            )
         };
         let mut signal = Streak::default().signal(Told {
             kind,
@@ -273,7 +283,7 @@ impl Stretch {
             confidence: confidence(500, 50, count),
             signature: cx.named(name, '#', combine(kind, &[first])),
             message,
-            instead: "Write down what the round has shown, and do something that none of its steps has done.",
+            instead: "Write down what this round has shown, then do something that none of its steps did.",
             recommendation: Recommendation::ChangeApproach,
             halt_reason: HaltReason::Oscillating,
         });

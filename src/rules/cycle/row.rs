@@ -106,7 +106,7 @@ mod tests {
         let played = play(&format!("{ways}{again}find/d:w"));
         played.expect(RULE, &[(19, Nudge)]);
         let message = played.findings(RULE)[0].message.clone();
-        assert!(message.starts_with("The latest 6 steps, `find` among them"), "{message}");
+        assert!(message.starts_with("The latest 6 steps, including `find`"), "{message}");
         // Advice only, however long it continues.
         let on = format!("{ways}{again}find/d:w list/a:x find/d:w look/b:y list/a:x walk/c:z look/b:y");
         play(&on).strongest(RULE, Nudge);

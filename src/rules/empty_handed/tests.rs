@@ -102,7 +102,7 @@ fn the_question_tells_figures_and_no_payload() {
     let (_, question) = played.asked()[0];
     assert_eq!(
         question,
-        "Of the latest 6 attempts, 5 different ones came to nothing: 4 found nothing, 1 failed; 1 brought something. \
+        "Of the latest 6 attempts, 5 different ones came to nothing: 4 found nothing, 1 failed; 1 achieved something. \
          Tools: `look` (3), `grep` (2). Since event 2. \
          Is the work progressing, stalled, regressing, or held up by something external?"
     );
@@ -122,7 +122,7 @@ fn its_own_words_back_are_nothing() {
     };
     let own = events("{}", lines(|_| "ask the librarian for the old map of the harbour"));
     assert_eq!(own.asked().len(), 1);
-    assert!(own.asked()[0].1.contains("4 gave back only what the call itself had said"));
+    assert!(own.asked()[0].1.contains("4 returned only what the call itself contained"));
     let answered = events("{}", lines(|_| "the librarian says that the map was lent to a museum abroad in spring"));
     assert!(answered.asked().is_empty());
 }

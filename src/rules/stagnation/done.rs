@@ -100,14 +100,16 @@ impl Done {
         let (kind, message, instead) = if tests {
             (
                 "verified-again",
-                ["tests that had passed were run ", &times, " times again, and nothing was changed since"].concat(),
+                ["tests that had passed were run again ", &times, " times, and nothing had been changed since"]
+                    .concat(),
                 "Report that the work is done, or name what is still open and do it.",
             )
         } else {
             (
                 "waits-for-nothing",
-                ["what `", &name, "` asks for was waited for ", &times, " times more after it had been over"].concat(),
-                "Take the state as it is: look for its cause, start it anew, or report it.",
+                ["`", &name, "` was called ", &times, " times more after a wait, although the state was final"]
+                    .concat(),
+                "Accept the state: look for its cause, start it again, or report it.",
             )
         };
         let (what, halt_reason) = (combine("stagnation/done", &[tests.into()]), HaltReason::Stalled);

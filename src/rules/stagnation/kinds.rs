@@ -151,11 +151,11 @@ impl Kind {
         let (name, times) = (printable(&call.name, 48), self.seen.times);
         let what = combine("stagnation/kind", &[step.tool, call.frame.into()]);
         let (kind, outcome, halt_reason) = if self.trouble == 0 {
-            ("same-outcome", "the same", HaltReason::Stalled)
+            ("same-outcome", "the same result", HaltReason::Stalled)
         } else {
-            ("same-trouble", "the same trouble", HaltReason::RepeatedError)
+            ("same-trouble", "the same problem", HaltReason::RepeatedError)
         };
-        let message = format!("`{name}` came to {outcome} {times} times, figures aside, whatever was done in between");
+        let message = format!("`{name}` had {outcome} {times} times, apart from figures, whatever was done in between");
         Found { kind, name: &name, what, points: self.points, message, instead: INSTEAD, halt_reason }
             .told(&self.seen, cx)
     }
@@ -351,9 +351,7 @@ impl Again {
             name: "calls",
             what: combine("stagnation/row", &[]),
             points: row,
-            message: format!(
-                "the last {times} calls were all made before and got the answers that they had got before"
-            ),
+            message: format!("the last {times} calls had all been made before and got the same answers as before"),
             instead: ANSWERED,
             halt_reason: HaltReason::Stalled,
         };

@@ -102,10 +102,10 @@ impl Rederived {
             what: combine("stagnation/figure", &[known.figure.into()]),
             points: self.points(),
             message: format!(
-                "the same result came out to the last digit {} times, whatever was called for it",
+                "the same result came out {} times, to the last digit, whatever was called to get it",
                 known.seen.times + 1
             ),
-            instead: "Take it as it is and go on, or find out why what you change does not reach it.",
+            instead: "Accept it and go on, or find out why your changes do not affect it.",
             halt_reason: HaltReason::Stalled,
         };
         Some(found.told(&known.seen, cx))

@@ -83,7 +83,7 @@ impl Revisits {
             name: "calls",
             what: combine("stagnation/revisits", &[]),
             points: places.points(),
-            message: [&which.concat(), " calls got nothing but answers that had been given before"].concat(),
+            message: [&which.concat(), " calls got only answers that had been given before"].concat(),
             instead: ANSWERED,
             halt_reason: HaltReason::Stalled,
         };

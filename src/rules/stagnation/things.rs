@@ -178,19 +178,19 @@ impl Thing {
         let (kind, message, halt_reason) = if unmoved.is_some() {
             (
                 "no-change",
-                format!("one thing was changed {times} times, and `{name}` showed each time what was there before"),
+                format!("one thing was changed {times} times, and each time `{name}` showed the same as before"),
                 HaltReason::Stalled,
             )
         } else if self.trouble == 0 {
             (
                 "same-outcome",
-                format!("`{name}` and the like read one thing {times} times, and nothing had changed"),
+                format!("`{name}` and similar calls read one thing {times} times, and nothing had changed"),
                 HaltReason::Stalled,
             )
         } else {
             (
                 "same-trouble",
-                format!("one thing came to the same trouble {times} times, whatever `{name}` was given besides"),
+                format!("one thing led to the same problem {times} times, whatever else `{name}` was given"),
                 HaltReason::RepeatedError,
             )
         };

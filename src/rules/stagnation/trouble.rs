@@ -177,9 +177,9 @@ impl Trouble {
     pub(super) fn told(&self, cx: &Cx<'_>) -> Option<Signal> {
         let Again { back, turns } = self.again.as_deref()?;
         let (back, what, which) = if back.points < turns.back.points {
-            (&turns.back, "errors that had come before came back by turns", 0)
+            (&turns.back, "earlier errors came back in turn", 0)
         } else {
-            (back, "the same error came", self.sign)
+            (back, "the same error occurred", self.sign)
         };
         let times = back.seen.times.saturating_add(u32::from(which != 0));
         let found = Found {

@@ -127,8 +127,10 @@ impl Views {
             name: "views",
             what: combine("stagnation/views", &[]),
             points: self.points(),
-            message: format!("the last {times} calls showed what was seen before, but for figures and a few words"),
-            instead: "Work with what is there, or look at something that was not looked at yet.",
+            message: format!(
+                "the last {times} calls showed what had been seen before, apart from figures and a few words"
+            ),
+            instead: "Work with what you have, or look at something that you have not looked at yet.",
             halt_reason: HaltReason::Stalled,
         };
         Some(found.told(&again.row, cx))

@@ -54,7 +54,7 @@ const CALL_FLOOD: Row = Row {
 /// Idea: an agent whose results get lost asks again for ever; the fault is the harness's, and only the host can fix it.
 const UNANSWERED_CALL: Row = Row {
     id: "unanswered-call",
-    about: "The same call again although none of it was answered.",
+    about: "The same call again and again although it is never answered.",
     unit: "calls",
     limits: Limits::ladder(3, 5, 9, 0),
     budget: None,
@@ -97,7 +97,7 @@ const UNANSWERED_CALL: Row = Row {
 /// Idea: a changed outcome is progress, but not indefinitely.
 const BLIND_REPEAT: Row = Row {
     id: "blind-repeat",
-    about: "One call, byte for byte, on end, whatever its outcome.",
+    about: "The same call, byte for byte, again and again without a break, whatever its outcome.",
     unit: "calls in a row",
     limits: Limits::ladder(100, 0, 0, 0),
     budget: None,
@@ -106,7 +106,7 @@ const BLIND_REPEAT: Row = Row {
     mixed: false,
     kind: "changing-outcome",
     sure: (600, 0, 0),
-    instead: "Say what outcome is being waited for, and wait longer between two calls or stop waiting.",
+    instead: "Say what outcome you are waiting for, and wait longer between calls or stop waiting.",
     recommendation: Recommendation::ChangeApproach,
     halt_reason: HaltReason::Stalled,
     heeds: |_, _| true,
@@ -147,7 +147,7 @@ const REMADE_CHANGE: Row = Row {
     mixed: false,
     kind: "same-change",
     sure: (400, 60, 8),
-    instead: "Find one change that serves both sides, or say which of the two has to give way; what is only there to look at may stay until the end.",
+    instead: "Find one change that serves both sides, or say which of the two has to give way; a change made only to look at something may stay until the end.",
     recommendation: Recommendation::ChangeApproach,
     halt_reason: HaltReason::Oscillating,
     heeds: |_, fact| matches!(fact, Fact::Step(step, _) if step.remade),
@@ -161,7 +161,7 @@ const REMADE_CHANGE: Row = Row {
     tell: |entry, one, count, cx| {
         let tool = printable(one.name, 48);
         let times = count.saturating_add(1);
-        let message = format!("`{tool}` made the same change {times} times, and others had undone it in between");
+        let message = format!("`{tool}` made the same change {times} times, and other changes undid it in between");
         Words::new(combine("remade-change", &[entry.key, entry.owner]), cx.named(&tool, '#', one.shown), message)
     },
 };

@@ -20,7 +20,7 @@ rows! {
 /// Idea: errors that differ each time escape every comparison; the fact that none of the calls worked does not.
 const FAILURE_STREAK: Row = Row {
     id: "failure-streak",
-    about: "One tool failing on end, in whatever way.",
+    about: "One tool failing many times in a row, in whatever way.",
     unit: "failures in a row",
     limits: Limits::ladder(5, 10, 16, 0),
     budget: None,
@@ -117,7 +117,7 @@ const FAILING_TARGET: Row = Row {
     tell: |entry, one, count, cx| {
         let target = [entry.owner, entry.key];
         let tool = printable(one.name, 48);
-        let message = format!("the target of this `{tool}` failed {count} times in the same way");
+        let message = format!("the target of this `{tool}` call failed {count} times in the same way");
         Words::new(combine("failing-target", &target), cx.named("target", '!', combine("target", &target)), message)
     },
 };
@@ -142,7 +142,7 @@ const CONSECUTIVE_ERRORS: Row = Row {
     mixed: false,
     kind: "budget",
     sure: (1000, 0, 0),
-    instead: "Report what was tried and what each attempt answered.",
+    instead: "Report what was tried and what each attempt returned.",
     recommendation: Recommendation::Escalate,
     halt_reason: HaltReason::RepeatedError,
     heeds: |streaks, fact| streaks.len() > 0 || !matches!(fact, Fact::Step(step, _) if step.facts.class.is_none()),

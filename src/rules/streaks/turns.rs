@@ -31,7 +31,7 @@ const BLANK_TURNS: Row = Row {
     mixed: false,
     kind: "blank",
     sure: (750, 25, 9),
-    instead: "Shorten the context or ask again in other words; another model may answer.",
+    instead: "Shorten the context or ask again in different words; another model may answer.",
     recommendation: Recommendation::RetryWithNewProvider,
     halt_reason: HaltReason::Stalled,
     heeds: |streaks, fact| streaks.len() > 0 || fact.spoken().is_some(),
@@ -70,7 +70,7 @@ const BLANK_TURNS: Row = Row {
     },
     tell: |entry, _, count, _| {
         let began = key("onset", &entry.streak.onset().events.to_le_bytes());
-        let message = format!("{count} answers in a row were blank and called nothing");
+        let message = format!("{count} answers in a row were blank and made no call");
         Words::new(combine("blank-turns", &[entry.owner, began]), "blank-turns".into(), message)
     },
 };
@@ -80,7 +80,7 @@ const BLANK_TURNS: Row = Row {
 /// Idea: unless a tool returns something between two refusals, the third will be like the first.
 const HOOK_LOOP: Row = Row {
     id: "hook-loop",
-    about: "Hooks refusing again and again without a result between.",
+    about: "Hooks refusing again and again without a result in between.",
     unit: "refusals",
     limits: Limits::ladder(3, 6, 12, 0),
     budget: None,
@@ -89,7 +89,7 @@ const HOOK_LOOP: Row = Row {
     mixed: false,
     kind: "refused-again",
     sure: (700, 20, 12),
-    instead: "Say what the hook asks for and what keeps it from being done, and ask for help with that.",
+    instead: "Say what the hook asks for and what prevents it, and ask for help with that.",
     recommendation: Recommendation::Escalate,
     halt_reason: HaltReason::Stalled,
     heeds: |streaks, fact| streaks.len() > 0 || fact.host().is_some(),
@@ -122,7 +122,7 @@ const HOOK_LOOP: Row = Row {
 /// either.
 const COMPACTION_LOOP: Row = Row {
     id: "compaction-loop",
-    about: "The context compacted again at most three steps after it was compacted.",
+    about: "The context compacted again at most three steps after the last compaction.",
     unit: "compactions",
     limits: Limits::ladder(3, 5, 8, 0),
     budget: None,
@@ -142,7 +142,7 @@ const COMPACTION_LOOP: Row = Row {
         Some(One { anew, mark: cx.run.steps, sighting, ..One::here(cx) })
     },
     tell: |_, _, count, _| {
-        let message = format!("The context was compacted {count} times with at most {STEPS} steps between");
+        let message = format!("The context was compacted {count} times with at most {STEPS} steps in between");
         Words::new(key("rule", b"compaction-loop"), "compaction-loop".into(), message)
     },
 };
