@@ -48,7 +48,7 @@ test("results that fit no call are told of in one line, and by the name of their
     event.type === "tool-result" ? { ...event, callId: `r-${event.step}` } : event,
   );
   const name = await file("lost.jsonl", jsonLines(lost));
-  const line = "lost.jsonl: 4 results fit no call; no call before has the callId: r-0 in line 2, …\n";
+  const line = "lost.jsonl: 4 results match no call; no earlier call has the callId: r-0 in line 2, …\n";
   for (const command of ["replay", "explain", "eval"]) {
     const { stdout, stderr } = await loopwarden(command, name);
     assert.ok(stderr.startsWith(line), `${command}: ${stderr}`);
@@ -57,7 +57,7 @@ test("results that fit no call are told of in one line, and by the name of their
   }
   const one = await file("one.jsonl", jsonLines([...lost.slice(0, 2), ...stuck(4)]));
   const { stderr } = await loopwarden("replay", one);
-  assert.equal(stderr, "one.jsonl: 1 result fits no call; no call before has the callId: r-0 in line 2\n");
+  assert.equal(stderr, "one.jsonl: 1 result matches no call; no earlier call has the callId: r-0 in line 2\n");
   assert.equal((await loopwarden("replay", await file("found.jsonl", jsonLines(stuck(4))))).stderr, "");
 });
 
@@ -442,15 +442,15 @@ test("config check notes keys that stand twice and zeros that switch off", async
       0,
       [
         "noted.json: ok",
-        "noted.json:3: note: `mode`: stands there twice, the last one counts",
+        "noted.json:3: note: `mode`: is there twice, the last one counts",
         "noted.json:4: note: `rules.cycle.halt`: 0 switches it off",
         "noted.json:5: note: `tools.a.b.rules.cycle.block`: 0 switches it off",
-        "noted.json:6: note: `budgets.maxIterations`: 0 is no limit",
+        "noted.json:6: note: `budgets.maxIterations`: 0 means no limit",
       ],
     ],
   );
   const { notes } = JSON.parse((await loopwarden("config", "check", name, "--json")).stdout);
-  assert.deepEqual(notes[0], { line: 3, field: "mode", message: "stands there twice, the last one counts" });
+  assert.deepEqual(notes[0], { line: 3, field: "mode", message: "is there twice, the last one counts" });
 });
 
 test("config show: what is in force, with all that it extends", async () => {
@@ -513,15 +513,15 @@ test("config check: comments, a schema for the editor, mistakes with one suggest
 test("results that stand before their calls are told of as that, apart from those without a call", async () => {
   const turned = (n: number) => Array.from({ length: n }, (_, step) => pair(step, { step }, "none").reverse()).flat();
   const name = await file("turned.jsonl", jsonLines([...turned(3), ...pair(7, {}, "none").slice(1)]));
-  const early = "turned.jsonl: 3 results stand before their calls; write each behind its call: call-0 in line 1, …\n";
-  const lost = "turned.jsonl: 1 result fits no call; no call before has the callId: call-7 in line 7\n";
+  const early = "turned.jsonl: 3 results come before their calls; write each after its call: call-0 in line 1, …\n";
+  const lost = "turned.jsonl: 1 result matches no call; no earlier call has the callId: call-7 in line 7\n";
   for (const command of ["replay", "eval"])
     assert.ok((await loopwarden(command, name)).stderr.startsWith(early + lost), command);
   const one = await file("turned-one.jsonl", jsonLines(turned(1)));
   const { stderr } = await loopwarden("replay", one);
   assert.equal(
     stderr,
-    "turned-one.jsonl: 1 result stands before its call; write each behind its call: call-0 in line 1\n",
+    "turned-one.jsonl: 1 result comes before its call; write each after its call: call-0 in line 1\n",
   );
   // The same id in another run or scenario is another call.
   const [result, call] = turned(1);
@@ -529,14 +529,17 @@ test("results that stand before their calls are told of as that, apart from thos
     { ...result, run: "a" },
     { ...call, run: "b" },
   ];
-  assert.match((await loopwarden("replay", await file("runs.jsonl", jsonLines(runs)))).stderr, /1 result fits no call/);
+  assert.match(
+    (await loopwarden("replay", await file("runs.jsonl", jsonLines(runs)))).stderr,
+    /1 result matches no call/,
+  );
   const [first, second] = [
     { id: "a", events: [result] },
     { id: "b", events: [call] },
   ];
   assert.match(
     (await loopwarden("eval", await file("two.jsonl", jsonLines([first, second])))).stderr,
-    /1 result fits no/,
+    /1 result matches no/,
   );
 });
 
@@ -544,7 +547,7 @@ test("times that look like seconds are told of", async () => {
   const timed = (start: number) => pair(0, { step: 0 }, "none").map((event, n) => ({ ...event, at: start + n }));
   const name = await file("seconds.jsonl", jsonLines(timed(1_797_000_000)));
   const said =
-    'seconds.jsonl:1: "at": 1797000000 looks like seconds and counts milliseconds: pauses would be a thousandth of what they were\n';
+    'seconds.jsonl:1: "at": 1797000000 looks like seconds, but milliseconds are expected: pauses would be a thousandth of what they were\n';
   for (const command of ["replay", "explain", "eval", "tune"])
     assert.ok((await loopwarden(command, name)).stderr.startsWith(said), command);
   // Who watches hears of it at once, and once.
@@ -561,7 +564,7 @@ test("loopwarden.json of the folder is used and said, --no-config does without",
   const there = (...args: string[]) => run(process.execPath, [cli, ...args], { cwd: own });
   const found = await there("replay", "run.jsonl");
   assert.equal(found.code, 0);
-  assert.match(found.stderr, /using loopwarden\.json of this folder/);
+  assert.match(found.stderr, /using loopwarden\.json in this folder/);
   const without = await there("replay", "run.jsonl", "--no-config");
   assert.deepEqual([without.code, without.stderr], [3, ""]);
   const [score] = (await there("eval", ".", "--json")).stdout.split("\n");
@@ -808,14 +811,14 @@ test("what is no log is told in a line", async () => {
   for (const command of ["replay", "explain", "view", "eval"]) {
     const { code, stderr } = await loopwarden(command, picture);
     assert.equal(code, 1);
-    assert.match(stderr, /^loopwarden: picture\.png: is no text that can be read.*\n$/);
+    assert.match(stderr, /^loopwarden: picture\.png: is not readable text.*\n$/);
   }
   const prose = await file("prose.txt", "Dear reader,\n".repeat(500));
   const { code, stderr } = await loopwarden("replay", prose);
   assert.equal(code, 1);
   assert.ok(stderr.split("\n").length < 30, "500 lines of complaints");
   assert.match(stderr, /^prose\.txt: 497 more like that: invalid-json: event is not JSON/m);
-  assert.match(stderr, /holds no event that can be read\. Formats that are read: trace, claude-code, .*opentelemetry/);
+  assert.match(stderr, /holds no event that can be read\. Supported formats: trace, claude-code, .*opentelemetry/);
   // Where a field is wrong the format is known.
   const dated = await file("dated.jsonl", jsonLines(stuck(4).map((event) => ({ ...event, at: "2026-01-01" }))));
   for (const command of ["replay", "explain", "view", "eval"])
@@ -928,7 +931,7 @@ test("a log of which most cannot be read is no good news", async () => {
 });
 
 test("explain, tune, view and watch say as replay and eval do where most of a log cannot be read", async () => {
-  const said = "alien.jsonl: most of it cannot be read, 84 of 85 lines or events: what is said is about the rest";
+  const said = "alien.jsonl: most of it cannot be read, 84 of 85 lines or events: the results are about the rest";
   const alien = Array.from({ length: 84 }, () => ({ type: "tool-call", toolName: "get_job" }));
   const name = await file("alien.jsonl", jsonLines([{ type: "output", text: "a" }, ...alien]));
   for (const args of [
@@ -958,7 +961,7 @@ test("a call whose result cannot be read was answered, and replay says above its
   const jobs = Array.from({ length: 42 }, (_, n) => job(n, { result: `row ${n}` })).flat();
   const bare = jobs.map(({ callId: _, ...event }: Record<string, unknown>) => event);
   const none =
-    "No loop found in 42 events in what could be read; 42 of 84 lines or events could not, 42 results among them, whose calls count as answered.";
+    "No loop found in 42 events in what could be read; 42 of 84 lines or events could not, including 42 results, whose calls count as answered.";
   const scenario = { id: "jobs", expect: "no-loop", events: jobs };
   // By its id, by the order, in a scenario; and where it is no JSON at all.
   const broken = bare.map((event) =>
@@ -979,7 +982,7 @@ test("a call whose result cannot be read was answered, and replay says above its
     assert.equal((await loopwarden("explain", name, "--json")).code, 0, name);
   const unread = await loopwarden("explain", "ids.jsonl", "--at", "line:2");
   assert.equal(unread.code, 1);
-  assert.match(unread.stderr, /^loopwarden: ids\.jsonl: what stands in line 2 could not be read$/m);
+  assert.match(unread.stderr, /^loopwarden: ids\.jsonl: line 2 could not be read$/m);
   assert.equal((await loopwarden("watch", "ids.jsonl", "--idle", "0.3", "--from-start")).code, 0);
   const page = await loopwarden("view", "ids.jsonl", "-o", "ids.html", "--json");
   assert.deepEqual(JSON.parse(page.stdout), { page: "ids.html", events: 42, unread: 42, format: "trace" });
@@ -989,7 +992,7 @@ test("a call whose result cannot be read was answered, and replay says above its
   // A loop that is there, beside what cannot be read.
   const both = await loopwarden("replay", await file("both.jsonl", jsonLines([...jobs.slice(0, 8), ...stuck(8)])));
   assert.equal(both.code, 3);
-  const said = "\n4 of 24 lines or events could not be read, 4 results among them, whose calls count as answered.\n";
+  const said = "\n4 of 24 lines or events could not be read, including 4 results, whose calls count as answered.\n";
   assert.ok(both.stdout.includes(said) && both.stdout.indexOf(said) < both.stdout.indexOf("## Loop Detected"));
   assert.doesNotMatch(both.stdout, /never answered/);
 });
@@ -1009,7 +1012,7 @@ test("complaints that say the same are told three times and counted, others all"
   const all = Array.from({ length: 30 }, (_, n) => line(`x${"y".repeat(n)}`));
   const many = (await loopwarden("replay", await file("many.jsonl", jsonLines([...busy(40), ...all])))).stderr;
   assert.equal(many.match(/^many\.jsonl:\d+: /gm)?.length, 20);
-  assert.match(many, /^many\.jsonl: 10 more that say something else$/m);
+  assert.match(many, /^many\.jsonl: 10 more with other messages$/m);
 });
 
 test("eval names what is wrong with what was to be a scenario, and counts none of which nothing can be read", async () => {
@@ -1059,16 +1062,16 @@ test("view overwrites a page of its own, and nothing else unless it is told to",
   await symlink(log, join(folder, "soft.jsonl"));
   await file("notes.html", "<!doctype html><title>Loopwarden</title>mine");
   for (const [output, why] of [
-    [log, "is the log that is read"],
-    ["hard.jsonl", "is the log that is read"],
-    ["soft.jsonl", "is the log that is read"],
-    [join("..", basename(folder), log), "is the log that is read"],
-    ["notes.html", "is there, and no page that view has written"],
+    [log, "is the log that is being read"],
+    ["hard.jsonl", "is the log that is being read"],
+    ["soft.jsonl", "is the log that is being read"],
+    [join("..", basename(folder), log), "is the log that is being read"],
+    ["notes.html", "exists and is not a page that view has written"],
   ] as const) {
     const { code, stdout, stderr } = await loopwarden("view", log, "-o", output);
     assert.deepEqual([code, stdout], [2, ""], output);
     const [said] = stderr.split("\n");
-    assert.equal(said, `loopwarden: ${output}: ${why}; name another file, or have it overwritten with --force`);
+    assert.equal(said, `loopwarden: ${output}: ${why}; name another file, or overwrite it with --force`);
   }
   const piped = await run(process.execPath, [cli, "view", "-", "-o", "notes.html"], { cwd: folder, input: before });
   assert.equal(piped.code, 2);
@@ -1121,9 +1124,9 @@ test("doctor: a hook that calls what is not there is wrong", async () => {
   await writeFile(join(own, ".claude/settings.json"), JSON.stringify({ hooks }));
   const wrong = await there();
   assert.equal(wrong.code, 1);
-  const missing = `calls ${own}/node_modules/.bin/loopwarden, which is not there`;
+  const missing = `calls ${own}/node_modules/.bin/loopwarden, which does not exist`;
   assert.ok(wrong.stdout.includes(missing) || process.platform === "win32", wrong.stdout);
-  assert.match(wrong.stdout, /✗ hooks .*calls .*node_modules.*loopwarden, which is not there/);
+  assert.match(wrong.stdout, /✗ hooks .*calls .*node_modules.*loopwarden, which does not exist/);
   await mkdir(join(own, "node_modules/.bin"), { recursive: true });
   await writeFile(join(own, "node_modules/.bin/loopwarden"), "");
   const right = await there();
@@ -1131,7 +1134,7 @@ test("doctor: a hook that calls what is not there is wrong", async () => {
   assert.equal(right.code, 0, right.stdout);
   // Which configuration a session here goes by.
   await writeFile(join(own, "loopwarden.json"), '{ "mode": "shadow" }');
-  assert.match((await there()).stdout, /✓ hooks .*; it uses loopwarden\.json of this folder$/m);
+  assert.match((await there()).stdout, /✓ hooks .*; it uses loopwarden\.json in this folder$/m);
   const uses = async (options: string) => {
     const hooks = { PreToolUse: [{ hooks: [{ type: "command", command: `${command} ${options}` }] }] };
     await writeFile(join(own, ".claude/settings.json"), JSON.stringify({ hooks }));
@@ -1328,7 +1331,7 @@ test("eval tells of a file that cannot be read, and scores the others", async ()
   await file("damaged/d.jsonl", jsonLines([{ id: "last", expect: "loop", events: stuck(6) }]));
   const { code, stdout, stderr } = await loopwarden("eval", "damaged", "--json", "--strict");
   assert.equal(code, 1);
-  assert.match(stderr, /^loopwarden: damaged.a\.json: is no text that can be read/m);
+  assert.match(stderr, /^loopwarden: damaged.a\.json: is not readable text/m);
   assert.match(stderr, /^loopwarden: damaged.c\.jsonl\.gz: /m);
   const scores = stdout
     .trimEnd()

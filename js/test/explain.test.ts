@@ -137,7 +137,7 @@ test("every change that is told is what a replay gives", async () => {
   assert.equal(changes["tools.read.polling = true"], level({ tools: { read: { polling: true } } }));
   assert.equal(changes["rules.repeated-call.enabled = false"], "continue");
   const human: Event = { type: "message", role: "user", text: "Go on with the next part." };
-  assert.equal(changes["a message of the user before #6"], level({}, events.toSpliced(6, 0, human)));
+  assert.equal(changes["a message from the user before #6"], level({}, events.toSpliced(6, 0, human)));
   assert.equal(changes["another outcome of #7"], "continue");
   // The same level is no change.
   assert.equal(level({ preset: "sensitive" }), "observe");
@@ -277,7 +277,7 @@ test("wrong usage is 2, what is not there is 1", async (t) => {
     [2, [name, "--format", "xml"], /expected one of trace, claude-code/],
     [1, [name, "--at", "4"], /short\.jsonl: there is no event 4, the events are numbered from 0 to 3/],
     [1, [name, "--at", "step:4"], /no event has step 4/],
-    [1, [refused], /refused\.jsonl refused: no event of it has a verdict/],
+    [1, [refused], /refused\.jsonl refused: none of its events has a verdict/],
     [1, [name, "--scenario", "x"], /holds no scenario x/],
     [1, ["missing.jsonl"], /missing\.jsonl: no such file/],
     [1, ["empty.jsonl"], /empty\.jsonl: is empty/],
@@ -309,7 +309,7 @@ test("where nothing was found, the event that came closest is explained", async 
   assert.equal(code, 0);
   assert.equal(
     stderr,
-    "loopwarden: no verdict is at nudge or above; this event came closest, and --at names another one\n",
+    "loopwarden: no verdict is at nudge or above; this event came closest, and --at chooses another one\n",
   );
   assert.match(stdout, /· event 3 · line 4\n/);
   assert.match(stdout, /^Closest\n {2}repeated-call +\d of \d, \d missing to nudge$/m);
@@ -403,7 +403,7 @@ test("what one more is worth, and why it adds nothing", async () => {
   const other = pair("look", { path: "b.ts" }, "another text");
   const mixed = await file("mixed.jsonl", [...again, ...again, ...other, ...again, ...again]);
   const { stdout } = await loopwarden("explain", mixed, "--at", "9");
-  assert.match(stdout, /^ {2}one more is worth 3 right after the last one, 2 with other steps between/m);
+  assert.match(stdout, /^ {2}one more is worth 3 right after the last one, 2 with other steps in between/m);
   assert.doesNotMatch(stdout, /counts nothing/);
   // What is asked for at once is one decision.
   const round = (round: string, n: number) =>
@@ -417,8 +417,8 @@ test("what one more is worth, and why it adds nothing", async () => {
   ]);
   const told = await loopwarden("explain", batch, "--at", "9");
   assert.match(told.stdout, /`read` failed 5 times in the same way[^\n]*\n {2}4 errors: nudge 3 reached/);
-  assert.match(told.stdout, /^ {2}one more is worth 1; half where it came again unchanged/m);
-  assert.match(told.stdout, /^ {2}#7 {2}\+0 = 3 .*\n {17}counts nothing: of the same round as #5/m);
+  assert.match(told.stdout, /^ {2}one more is worth 1; half if it came again unchanged/m);
+  assert.match(told.stdout, /^ {2}#7 {2}\+0 = 3 .*\n {17}counts nothing: it is in the same round as #5/m);
   // What stands in a full window makes room for what comes.
   const long = await file(
     "long.jsonl",
@@ -437,5 +437,5 @@ test("what one more is worth, and why it adds nothing", async () => {
     ).flat(),
   );
   const moving = await loopwarden("explain", worked, "--at", "37");
-  assert.match(moving.stdout, /^ {2}#\d+ {2}\+0 = 6 .*\n {18}adds nothing: .* or one further back no longer counts$/m);
+  assert.match(moving.stdout, /^ {2}#\d+ {2}\+0 = 6 .*\n {18}adds nothing: .* or an older one no longer counts$/m);
 });

@@ -247,7 +247,7 @@ test("a state that cannot be read is said so, and the session starts over", asyn
     if (text !== "")
       assert.equal(
         JSON.parse(stdout).systemMessage,
-        "Loopwarden: its memory of this session was damaged; it begins afresh",
+        "Loopwarden: its memory of this session was damaged; it starts again",
       );
     assert.deepEqual(await hook(pre("spoilt", 1), "--state", state), {});
   }
@@ -480,7 +480,7 @@ test("a link in the place of what a hook keeps is not written through", async (t
   await symlink(secret, join(session, "000001.log"));
   const { code, stdout } = await start(["--state", state], JSON.stringify(pre(id, 0)));
   assert.equal(code, 0);
-  assert.match(JSON.parse(stdout).systemMessage, /a link is no file of ours/);
+  assert.match(JSON.parse(stdout).systemMessage, /a link is not one of our files/);
   assert.equal(await readFile(secret, "utf8"), "precious");
 });
 
@@ -553,11 +553,11 @@ test("a session goes by the loopwarden.json of the folder in which the agent wor
   assert.match((await start([], call)).stdout, /loopwarden\.json: is too large for a configuration"/);
   await rm(file);
   await mkdir(file);
-  assert.match((await start([], call)).stdout, /loopwarden\.json: is no file"/);
+  assert.match((await start([], call)).stdout, /loopwarden\.json: is not a file"/);
   await rm(file, { recursive: true });
   if (process.platform !== "win32") {
     await run("mkfifo", [file]);
-    assert.match((await start([], call)).stdout, /loopwarden\.json: is no file"/);
+    assert.match((await start([], call)).stdout, /loopwarden\.json: is not a file"/);
     await rm(file);
   }
   assert.deepEqual((await start([], call)).stdout, "{}\n");
@@ -590,7 +590,7 @@ test("install refuses what would not run, and writes what does", async () => {
   await writeFile(join(broken, "node_modules", ".bin", "loopwarden"), "#!/bin/sh\necho no such thing >&2\nexit 3\n");
   const refused = await start(["install"], "", broken);
   assert.equal(refused.code, 1);
-  assert.match(refused.stderr, /does not run here, and so would not as a hook: no such thing/);
+  assert.match(refused.stderr, /does not run here, so it would not run as a hook: no such thing/);
   await assert.rejects(lstat(file));
 
   // A session that begins with such a configuration would watch nothing.
@@ -632,7 +632,7 @@ test("settings keep their mode, their link and their owner", async () => {
   assert.ok((await lstat(file)).isSymbolicLink());
   assert.equal((await stat(dotfiles)).mode & 0o777, 0o600);
   assert.equal(JSON.parse(await readFile(dotfiles, "utf8")).hooks.PreToolUse.length, 1);
-  assert.equal((await stat(/As it was: (.*)/.exec(stdout)?.[1] ?? "")).mode & 0o777, 0o600);
+  assert.equal((await stat(/Previous version: (.*)/.exec(stdout)?.[1] ?? "")).mode & 0o777, 0o600);
   assert.equal(await readFile(outside, "utf8"), "untouched");
 
   const { folder: theirs, file: foreign } = await project("theirs");
@@ -644,11 +644,11 @@ test("settings keep their mode, their link and their owner", async () => {
   }
   const refused = await start(["install"], "", theirs);
   assert.equal(refused.code, 1);
-  assert.match(refused.stderr, /belongs to somebody else/);
+  assert.match(refused.stderr, /belongs to another user/);
 
   const { folder: dangling, file: link } = await project("dangling");
   await symlink(join(folder, "not-there.json"), link);
-  assert.match((await start(["install"], "", dangling)).stderr, /is a link to a file that is not there/);
+  assert.match((await start(["install"], "", dangling)).stderr, /is a link to a file that does not exist/);
 });
 
 test("uninstall takes the hooks out, whoever stops reading", async () => {
@@ -678,8 +678,8 @@ test("install writes the hooks beside what is there, once, and uninstall leaves 
   assert.equal(settings.hooks.PreToolUse.length, 2);
   assert.equal(settings.hooks.PreToolUse[0].hooks[0].command, "./audit.sh");
   assert.match(settings.hooks.Stop[0].hooks[0].command, /loopwarden hook$/);
-  assert.match(installed.stdout, /new sessions use it, with loopwarden\.json of the folder they begin in/);
-  const backup = /As it was: (.*)/.exec(installed.stdout)?.[1] ?? "";
+  assert.match(installed.stdout, /new sessions use it, with loopwarden\.json in the folder they start in/);
+  const backup = /Previous version: (.*)/.exec(installed.stdout)?.[1] ?? "";
   assert.equal(await readFile(backup, "utf8"), before);
 
   assert.match((await start(["install"], "", at)).stdout, /nothing to change/);
@@ -755,7 +755,7 @@ test("install for a person names the program, and refuses settings that it does 
   assert.ok(hooks.PreToolUse[0].hooks[0].command.includes(cli));
   for (const [bad, complaint] of [
     ['{"a":}', /:1: not valid JSON/],
-    ['{\n"a":\n no}', /:3: not valid JSON: a word without quotes that JSON does not know at column 2$/m],
+    ['{\n"a":\n no}', /:3: not valid JSON: an unknown word without quotes at column 2$/m],
     ["[]", /expected a JSON object/],
     ['{"hooks":{"Stop":{}}}', /hooks\.Stop: expected a list/],
   ] as const) {

@@ -410,13 +410,13 @@ test("a line without an end is no message: one error, and the end, on either sid
   const endless = `process.stdin.resume(); for (let n = 0; n < 70; n++) process.stdout.write("x".repeat(1 << 20));`;
   await using babbling = new Client([], [process.execPath, "-e", endless]);
   assert.notEqual(await babbling.ended, 0);
-  assert.match(babbling.stderr, /the server cannot be read: a line goes on for more than 64 MiB/);
+  assert.match(babbling.stderr, /the server cannot be read: a line is longer than 64 MiB/);
   assert.equal(babbling.stdout, "");
   await using client = new Client();
   await client.begin();
   for (let n = 0; n < 70; n++) client.write("y".repeat(1 << 20));
   assert.equal(await client.ended, 0);
-  assert.match(client.stderr, /the client cannot be read: a line goes on for more than 64 MiB/);
+  assert.match(client.stderr, /the client cannot be read: a line is longer than 64 MiB/);
 });
 
 test("shadow mode says nothing to anybody but the person", async () => {

@@ -99,7 +99,7 @@ test("an upstream that cannot be reached is told as that: nothing was passed on"
 test("wrong usage is 2, a port that is taken 1", async () => {
   const told = (...args: string[]) => run(process.execPath, [cli, "proxy", "--no-config", ...args]);
   for (const [args, words] of [
-    [[], /where to\? --upstream https:\/\/api\.openai\.com/],
+    [[], /where to\? For example --upstream https:\/\/api\.openai\.com/],
     [["--upstream", "api.openai.com"], /expected an address that begins with https/],
     [["--upstream", "https://a.test", "--port", "99999"], /expected 0 to 65535/],
     [["--upstream", "https://a.test", "--obsrve"], /unknown option --obsrve, did you mean --observe/],
@@ -117,7 +117,7 @@ test("wrong usage is 2, a port that is taken 1", async () => {
   const taken = await told("--upstream", "https://a.test", "--port", `${port}`);
   server.close();
   assert.equal(taken.code, 1);
-  assert.match(taken.stderr, /cannot listen on 127\.0\.0\.1:\d+: something listens there already; --port 0 takes/);
+  assert.match(taken.stderr, /cannot listen on 127\.0\.0\.1:\d+: something is already listening there; --port 0 takes/);
   const key = await told("--upstream", "https://user:sk-key@a.test");
   assert.equal(key.code, 1);
   assert.doesNotMatch(key.stderr, /sk-key/);

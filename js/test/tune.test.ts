@@ -162,7 +162,7 @@ test("without a labelled loop the reason is not that one would be lost, and noth
   await assert.rejects(readFile(join(folder, "graph.json")), /ENOENT/);
   const loops = await file("loops.jsonl", [rereads("stuck", 6, "loop")]);
   const { stderr } = await loopwarden("tune", loops, "-o", "graph.json");
-  assert.equal(stderr, "loopwarden: nothing is written to graph.json: no rate can be told\n");
+  assert.equal(stderr, "loopwarden: nothing is written to graph.json: no rate can be computed\n");
   await assert.rejects(readFile(join(folder, "graph.json")), /ENOENT/);
 });
 
@@ -179,9 +179,9 @@ test("tune overwrites a configuration that loses nothing, and what else is there
   await write("settings.json", '{ "attended": false }');
   await write("wrong.json", '{ "attendet": false }');
   const refused: [output: string, why: RegExp][] = [
-    ["runs/h2.jsonl", /runs\/h2\.jsonl: is the log that is read; name another file, or .* --force$/m],
-    ["other.jsonl", /other\.jsonl: is there, and no configuration; /],
-    ["wrong.json", /wrong\.json: is there, and no configuration; /],
+    ["runs/h2.jsonl", /runs\/h2\.jsonl: is the log that is being read; name another file, or .* --force$/m],
+    ["other.jsonl", /other\.jsonl: exists and is not a configuration; /],
+    ["wrong.json", /wrong\.json: exists and is not a configuration; /],
     ["mine.json", /mine\.json: holds comments, which would be lost; /],
     [
       "settings.json",

@@ -74,7 +74,7 @@ test("a file of plain words is told of, with the formats that are read", async (
   await writeFile(file, "make: entering folder\nmake: nothing to be done\n");
   await using watching = watch([file]);
   await watching.until(
-    /words\.txt: holds no event that can be read so far\. Formats that are read: .*claude-code/,
+    /words\.txt: holds no event that can be read so far\. Supported formats: .*claude-code/,
     "stderr",
   );
   assert.equal(await watching.stop(), 1);
@@ -147,7 +147,7 @@ test("truncation, rotation and a file that goes and comes back", async () => {
   log = new Log("99999999-2222-4333-8444-555555555555");
   await truncate(file, 0);
   await appendFile(file, log.prompt("two") + failing(log) + failing(log));
-  await watching.until(/begun anew/, "stderr");
+  await watching.until(/started again/, "stderr");
   await watching.until(/user: two[\s\S]*(npm test[\s\S]*){2}/);
   assert.doesNotMatch(watching.stdout, /nudge/);
   // Moved away: what takes its place goes on with nothing.
@@ -194,7 +194,7 @@ test("a document that is rewritten whole is read when it is whole, and only what
   }
   await watching.until(/nudge/);
   assert.equal(watching.stdout.match(/run_shell_command\(command: make\) →/g)?.length, 3);
-  assert.doesNotMatch(watching.stderr, /begun anew|invalid/);
+  assert.doesNotMatch(watching.stderr, /started again|invalid/);
   assert.equal(await watching.stop(), 3);
 });
 
@@ -247,7 +247,7 @@ test("the next session is followed when it begins; with --all every one that is 
   await all.until(/user: two/);
   // What is no log ends nothing.
   await writeFile(join(sessions, "c.json"), Buffer.from([0x50, 0x4b, 3, 4, 0, 0, 7, 0, 9]));
-  await all.until(/c\.json: is no text/, "stderr");
+  await all.until(/c\.json: is not readable text/, "stderr");
   for (let step = 0; step < 3; step++) {
     await appendFile(join(sessions, "a.jsonl"), failing(a));
     await appendFile(join(sessions, "b.jsonl"), failing(b));
@@ -333,7 +333,7 @@ test("wrong usage, and what is no text", async () => {
   await writeFile(join(folder, "picture.jsonl"), Buffer.from([0x89, 0x50, 0, 1, 2, 3, 0]));
   const { code, stderr } = await run(process.execPath, [cli, "watch", "picture.jsonl"], { cwd: folder });
   assert.equal(code, 1);
-  assert.match(stderr, /picture\.jsonl: is no text/);
+  assert.match(stderr, /picture\.jsonl: is not readable text/);
 });
 
 test("a file of which nothing is recognised is told of once", async () => {
@@ -346,7 +346,7 @@ test("a file of which nothing is recognised is told of once", async () => {
     assert.equal(stderr.split("holds no event that can be read so far").length, 2, stderr);
     assert.match(
       stderr,
-      /Formats that are read: trace, claude-code, .*--format names one\. Convert a log of another format/,
+      /Supported formats: trace, claude-code, .*--format names one\. Convert a log of another format/,
     );
   }
   await writeFile(join(folder, "none.jsonl"), "");
@@ -371,7 +371,7 @@ test("what has no end is not followed, and a link in a circle is no file", async
   for (const path of ["pipe.jsonl", "/dev/zero"]) {
     const { code, stderr } = await run(process.execPath, [cli, "watch", path], { cwd: folder });
     assert.equal(code, 1, stderr);
-    assert.match(stderr, /: is no file and no folder/);
+    assert.match(stderr, /: is neither a file nor a folder/);
   }
   await symlink("ring.jsonl", join(folder, "ring.jsonl"));
   const { code, stderr } = await run(process.execPath, [cli, "watch", "ring.jsonl", "--idle", "1"], { cwd: folder });

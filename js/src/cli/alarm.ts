@@ -46,7 +46,7 @@ export class Alarm {
     if (this.#means.notify) this.#notify(occasion);
     if (this.#means.exec === undefined) return;
     if (this.#waiting.length >= WAITING) {
-      this.#fail("--exec", "too many findings wait for it; the oldest are left out");
+      this.#fail("--exec", "too many findings are waiting for it; the oldest are dropped");
       this.#waiting.shift();
     }
     this.#waiting.push(occasion);
@@ -103,7 +103,7 @@ export class Alarm {
   #notify({ finding, agent }: Occasion): void {
     const [command, args, env] = notifier(`${finding.level}: ${bare(finding.message)}`, bare(agent));
     const child = spawn(command, args, { stdio: "ignore", windowsHide: true, env: { ...process.env, ...env } });
-    child.on("error", () => this.#fail("--notify", `no notification can be shown: ${command} is not there`));
+    child.on("error", () => this.#fail("--notify", `no notification can be shown: ${command} is not installed`));
     child.on("exit", (code) => {
       if (code !== 0 && code !== null)
         this.#fail("--notify", `no notification could be shown: ${command} ended with ${code}`);

@@ -8,7 +8,7 @@ const SHELLS = ["bash", "zsh", "fish"] as const;
 
 export const help: string = `Usage: loopwarden completion bash | zsh | fish
 
-Prints what makes a shell complete commands, options and their values. Put it where the shell looks:
+Prints a script that makes a shell complete commands, options and their values. Put it where the shell looks:
 
   bash  loopwarden completion bash > ~/.local/share/bash-completion/completions/loopwarden
   zsh   loopwarden completion zsh > "\${fpath[1]}/_loopwarden"

@@ -9,20 +9,19 @@ import { exists, notes, read } from "./settings.ts";
 export const help: string = `Usage: loopwarden config check [FILE] [--json]
        loopwarden config show [FILE] [--tool NAME] [--json]
 
-check says whether a configuration is sound: no unknown field, no contradiction, no threshold that can never be reached or
-that has no effect. An error names the field and, where it can be found, the line. Of one that is sound it notes what may
-not be meant: a key that stands twice, and a 0, which switches a threshold off and makes a budget no limit.
-show says what is in force: the settings that are not as by default, with all that the configuration extends, and the
-thresholds of every rule that runs.
+check says whether a configuration is valid: no unknown field, no contradiction, no threshold that can never be reached or
+that has no effect. An error names the field and, where it can be found, the line. In a valid one it notes what may be
+unintended: a duplicate key, and a 0, which switches a threshold off and makes a budget unlimited.
+show says what is in force: the settings that differ from the defaults, with everything that the configuration extends,
+and the thresholds of every rule that runs.
 
-FILE is ${NAME} of this folder where absent, and may be "-" for the standard input; where there is none either, the
-defaults are meant. Comments, commas behind the last
-element and "$schema" may stand in it.
+FILE is ${NAME} in this folder by default, and may be "-" for the standard input; if there is no such file, the
+defaults apply. It may contain comments, trailing commas and "$schema".
 
-  --tool NAME  what is in force for a tool
+  --tool NAME  what is in force for one tool
   --json       check: {"file", "ok", "absent"?, "error"?, "notes"?}; show: {"file", "absent"?, "config", "rules", …}
 
-Exit codes: 0 sound, 1 not sound or not readable, 2 wrong usage.
+Exit codes: 0 valid, 1 not valid or not readable, 2 wrong usage.
 `;
 
 const OWN = { json: { type: "boolean", default: false }, tool: { type: "string" } } as const satisfies Options;

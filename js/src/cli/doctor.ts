@@ -12,8 +12,8 @@ import { exists, read } from "./settings.ts";
 
 export const help: string = `Usage: loopwarden doctor [--json]
 
-Looks at this machine and this folder: whether the detector runs, whether a configuration is sound, whether hooks are
-installed, what they call is there and which configuration they use, and which agents have left sessions to replay.
+Checks this machine and this folder: whether the detector runs, whether the configuration is valid, whether hooks are
+installed, whether what they call exists and which configuration they use, and which agents have left sessions to replay.
 
 Exit codes: 0 nothing is wrong, 1 something is, 2 wrong usage.
 `;
@@ -62,7 +62,7 @@ async function configuration(): Promise<Finding> {
   if (!(await exists(NAME))) return { what, state: "none", detail: `no ${NAME} here: the recommended one is used` };
   try {
     await read(NAME);
-    return { what, state: "good", detail: `${NAME} is sound` };
+    return { what, state: "good", detail: `${NAME} is valid` };
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
     return { what, state: "wrong", detail: error.message };
@@ -88,7 +88,7 @@ async function hooks(): Promise<Finding[]> {
     try {
       settings = JSON.parse(text);
     } catch {
-      found.push({ what, state: "wrong", detail: `${file}: is not JSON, so the agent reads none of it` });
+      found.push({ what, state: "wrong", detail: `${file}: is not JSON, so the agent ignores it` });
       continue;
     }
     const commands = [...new Set(commandsOf(settings))];
@@ -120,7 +120,7 @@ async function called(file: string, command: string): Promise<Finding> {
       () => true,
       () => false,
     );
-    if (!isThere) return { what, state: "wrong", detail: `${file} calls ${path}, which is not there` };
+    if (!isThere) return { what, state: "wrong", detail: `${file} calls ${path}, which does not exist` };
   }
   const given = words.flatMap((word, at) =>
     word === "--config" ? (words[at + 1] ?? []) : word.startsWith("--config=") ? word.slice("--config=".length) : [],
@@ -141,7 +141,7 @@ async function called(file: string, command: string): Promise<Finding> {
 async function used(named: string | undefined, words: readonly string[]): Promise<string> {
   if (named !== undefined) return named;
   if (words.includes("--no-config")) return `the recommended configuration and no ${NAME}, by --no-config`;
-  return (await exists(NAME)) ? `${NAME} of this folder` : "the recommended configuration";
+  return (await exists(NAME)) ? `${NAME} in this folder` : "the recommended configuration";
 }
 
 async function logs(): Promise<Finding[]> {

@@ -14,30 +14,30 @@ import { OPTIONS, settings } from "./settings.ts";
 
 export const help: string = `Usage: loopwarden eval PATH… [--level LEVEL] [--config FILE] [--json] [--reporter NAME]
 
-Scores scenario files: one scenario a line, {"id", "events": […], "expect": "loop" | "no-loop", …}, plain or gzip.
+Scores scenario files: one scenario per line, {"id", "events": […], "expect": "loop" | "no-loop", …}, plain or gzip.
 A folder stands for its *.jsonl, *.json and *.traj files, plain or gzip, at any depth. A file in any format that
-\`replay\` reads, native traces among them, is one run without a label; where each line holds a whole run in a list, with
-"expect" or "success" beside it, these count.
+\`replay\` reads, including native traces, is one run without a label; if each line holds a whole run as a list, with
+"expect" or "success" beside it, these labels count.
 
   --level LEVEL    what counts as an alarm: observe, nudge (default), block, gate or halt; a scenario's "minLevel" counts
-                   instead where there is no --level, and where it is the higher one
-  --config FILE    the configuration for scenarios that bring none of their own; loopwarden.json of this folder where
-                   absent, if there is one; --no-config does without that file
+                   instead if there is no --level, or if it is the higher one
+  --config FILE    the configuration for scenarios that bring none of their own; by default loopwarden.json in this
+                   folder, if there is one; --no-config ignores that file
   --json           one object per file, and one for the total
   --reporter NAME  junit, sarif or github (annotations) instead of the table
-  --strict         exit with 3 where a loop was missed or an alarm was false
+  --strict         exit with 3 if a loop was missed or an alarm was false
 
-A loop is caught when some verdict reaches the level: by the event with index "expectAt", where the scenario has one,
-and not before it where it says "firstAt". A no-loop scenario with any verdict at the level is a false alarm. Runs
-without "expect" that say "success" are counted apart, with the alarms in them. In shadow mode the level that would
-have been given counts, but for a scenario whose own "config" has that mode: it is about the level given. An event that
-cannot be read is reported, and the scenario goes on, unless it has no other. A scenario with a label or "config" that is wrong, or with a key that is
-nearly a label's, is reported and not scored; other keys are for other tools. A file that cannot be read is reported, and
-the others are scored.
+A loop is caught when some verdict reaches the level: by the event with index "expectAt" if the scenario has one, and
+not before it if the scenario says "firstAt". A no-loop scenario with any verdict at the level is a false alarm. Runs
+without "expect" that say "success" are counted separately, with the alarms in them. In shadow mode the level that would
+have been given counts, except for a scenario whose own "config" sets that mode: there the level given counts. An event
+that cannot be read is reported, and the scenario goes on, unless it has no other. A scenario with a wrong label or
+"config", or with a key that is nearly a label's, is reported and not scored; other keys are left to other tools. A file
+that cannot be read is reported, and the others are scored.
 
-Exit codes: 0 scored, 1 a file or configuration cannot be read, a label is wrong, nothing of a scenario can be read, or less
-than half of a file can and in that nothing reached the level, 2 wrong usage, 3 with --strict where something was judged
-wrong.
+Exit codes: 0 scored, 1 a file or configuration cannot be read, a label is wrong, nothing of a scenario can be read, or
+less than half of a file can be read and nothing in that part reached the level, 2 wrong usage, 3 with --strict if
+something was judged wrongly.
 `;
 
 /** The score of one file, or of all. */

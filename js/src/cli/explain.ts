@@ -20,23 +20,24 @@ import { OPTIONS, settings } from "./settings.ts";
 export const help: string = `Usage: loopwarden explain TRACE [--at line:N] [--scenario ID] [--config FILE] [--format FORMAT] [--json]
        loopwarden explain --last
 
-Replays a recorded run up to one event and says why its verdict was what it was: the evidence of every finding and what
-each part of it counted, the thresholds and what is missing to the next one, of requests in words what they are about and
-what of that moved, the last two occurrences word by word and what of their difference is masked, how close the other rules are, and what would have given another verdict. The last
-is no guess: the run is replayed with each of the changes, and those are shown that change the level.
+Replays a recorded run up to one event and says why it got its verdict: the evidence of every finding and what each part
+of it counted; the thresholds and how much is missing to the next one; for requests in words, what they are about and
+what changed in that; the last two occurrences word by word and which of their differences are masked; how close the
+other rules are; and what would have given another verdict. The last part is not a guess: the run is replayed with each
+change, and the changes that affect the level are shown.
 
   --at PLACE       the event: line:N or step:N, the last event of that line or step, or its number from 0 (the seq of its
-                   verdict, #90 in a report); where absent, the first event whose verdict is at nudge or above, or else the
+                   verdict, #90 in a report); by default the first event whose verdict is at nudge or above, or else the
                    one that came closest
-  --scenario ID    which one, of a file with several scenarios
+  --scenario ID    which scenario, in a file with several
   --last           the newest session of an agent on this machine; on a terminal you pick one of the latest
-  --config FILE    the configuration; the scenario's own where absent, else loopwarden.json of this folder, if there is
-                   one; --no-config does without that file
-  --format FORMAT  one of those that replay reads; recognised where absent
+  --config FILE    the configuration; by default the scenario's own, else loopwarden.json in this folder, if there is
+                   one; --no-config ignores that file
+  --format FORMAT  one of the formats that replay reads; recognised by default
   --json           the same as one object
 
-Exit codes: 0 explained, 1 a file cannot be read, the event is not in it, or most of the file cannot be read and no verdict up to
-the event is at nudge or above, 2 wrong usage.
+Exit codes: 0 explained, 1 a file cannot be read, the event is not in it, or most of the file cannot be read and no
+verdict up to the event is at nudge or above, 2 wrong usage.
 `;
 
 /** Maximum width of quoted arguments and outputs, in characters. */
@@ -178,7 +179,7 @@ export async function run(args: string[]): Promise<number> {
     complaints.end(judged, unread);
   }
   if (explanation.isNearest)
-    tell("loopwarden: no verdict is at nudge or above; this event came closest, and --at names another one");
+    tell("loopwarden: no verdict is at nudge or above; this event came closest, and --at chooses another one");
   if (values.json) printJson(explanation.result());
   else for (const line of explanation.told()) print(line);
   return !explanation.isFound && isMostlyUnread(unread, judged) ? 1 : 0;
@@ -307,10 +308,10 @@ class Explanation {
 
   #absence(at: Place | undefined): string {
     const last = Math.max(-1, ...this.#places.keys());
-    if (last < 0 || at === undefined) return "no event of it has a verdict";
+    if (last < 0 || at === undefined) return "none of its events has a verdict";
     if (at.by === "seq") return `there is no event ${at.number}, the events are numbered from 0 to ${last}`;
     if (at.by === "line" && this.#trace.events.some(({ line, unread }) => unread && line === at.number))
-      return `what stands in line ${at.number} could not be read`;
+      return `line ${at.number} could not be read`;
     return this.#lastAt(at) === -1
       ? `no event has ${at.by} ${at.number}`
       : `the event of ${at.by} ${at.number} was refused, so it has no verdict`;
@@ -440,7 +441,7 @@ class Explanation {
         const sibling = round === undefined ? undefined : rounds.get(round);
         if (round !== undefined && sibling === undefined) rounds.set(round, seq);
         const why = isLate
-          ? "from here on those above count together"
+          ? "from here on, the ones above count together"
           : points === undefined || points > 0
             ? undefined
             : points === 0 && total === own?.most
@@ -661,7 +662,7 @@ class Explanation {
       ),
     });
     past.push({
-      what: `a message of the user before #${this.#seq(begin)}`,
+      what: `a message from the user before #${this.#seq(begin)}`,
       events: this.#spliced(begin, 0, { ...scope, type: "message", role: "user", text: "Go on with the next part." }),
     });
     const result = this.#trace.events[place]?.event;
@@ -761,7 +762,7 @@ class Explanation {
     const [call, outcome] = this.#quoted(this.#index);
     if (call !== undefined) yield `${this.#recorded.pending ? "about to run: " : ""}${short(call, WIDTH)}`;
     if (outcome !== undefined) yield paint("dim", `${call === undefined ? "" : "→ "}${short(outcome, WIDTH - 2)}`);
-    const shadow = this.#verdict.wouldBe === undefined ? "" : " (shadow mode: nothing is asked of anybody)";
+    const shadow = this.#verdict.wouldBe === undefined ? "" : " (shadow mode: no action is requested)";
     yield "";
     yield `${paint(LEVEL_STYLE[level], level)}${shadow}${this.#verdict.findings.length === 0 ? ": no rule has enough evidence" : ""}`;
     const before = new Set<string>();
@@ -784,7 +785,7 @@ class Explanation {
       earlier === undefined ? "" : `, after a ${earlier.level} at #${earlier.seq}`;
     for (const { what, level, rule, earlier } of this.#changes)
       yield `  ${what.padEnd(width)}  ${paint(LEVEL_STYLE[level], level)}${rule === undefined ? "" : ` (${rule})`}${first(earlier)}`;
-    if (this.#changes.length === 0) yield `  nothing of the ${this.#tried} changes that were tried`;
+    if (this.#changes.length === 0) yield `  none of the ${this.#tried} changes that were tried`;
     else
       yield paint("dim", `  ${this.#tried} changes were tried, each by a replay; the others leave the level as it is`);
   }
@@ -847,13 +848,13 @@ function nothingOf(
   first: number | undefined,
   own: Pick<RuleInForce, "window"> | undefined,
 ): string {
-  if (points < 0) return "what lies before it counts less: something else came of it, or was done, in between";
-  if (first !== undefined) return `counts nothing: of the same round as #${first}, so that both are one decision`;
+  if (points < 0) return "earlier ones count less: there was another outcome, or something else was done, in between";
+  if (first !== undefined) return `counts nothing: it is in the same round as #${first}, so both are one decision`;
   if (rule in WORTH && own !== undefined && own.window > 0)
-    return "adds nothing: something was changed or new in between, it was waited for, or one further back no longer counts";
+    return "adds nothing: something was changed or new in between, there was a wait, or an older one no longer counts";
   return rule in WORTH
-    ? "counts nothing: something was changed or new in between, or it was waited for"
-    : "adds nothing: the rule looks at the latest of them alone, and one further back no longer counts";
+    ? "counts nothing: something was changed or new in between, or there was a wait"
+    : "adds nothing: the rule looks only at the latest ones, and an older one no longer counts";
 }
 
 /** A rule's evidence as a share of its next threshold; 0 if there is none. */
@@ -861,9 +862,9 @@ const way = ({ count, nextThreshold }: RuleStanding): number => (nextThreshold ?
 
 /** Descriptions of a goal's `slot`. */
 const SLOTS = {
-  none: "the object stayed, nothing else is named",
-  more: "the object stayed, and more is named",
-  less: "the object stayed, and less is named",
+  none: "the same object, and nothing else is named",
+  more: "the same object, and more is named",
+  less: "the same object, and less is named",
   other: "something else is named",
   refilled: "the same sentence with something else in one place",
 } as const;
@@ -898,7 +899,7 @@ function* toldComparison({ first, second, arguments: fields, outcomes, equal, mo
   if (fields.length === 0) yield "    arguments  equal";
   for (const { field, differences } of fields)
     yield `    arguments  ${field}: ${differences.map(among).join(" ") || "only in white space"}`;
-  if (outcomes.length === 0) yield `    outcome    equal${equal ? "" : " but for white space"}`;
+  if (outcomes.length === 0) yield `    outcome    equal${equal ? "" : " apart from white space"}`;
   for (const difference of outcomes) {
     const why = difference.masked;
     const reason =

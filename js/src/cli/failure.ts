@@ -6,14 +6,14 @@ const REASONS: Readonly<Record<string, string>> = {
   EACCES: "permission denied",
   EPERM: "permission denied",
   EISDIR: "is a folder",
-  ENOTDIR: "a part of its path is no folder",
+  ENOTDIR: "a part of its path is not a folder",
   ENOSPC: "the disk is full",
   EROFS: "the disk is read-only",
   EMFILE: "too many files are open",
-  EADDRINUSE: "something listens there already",
+  EADDRINUSE: "something is already listening there",
   EADDRNOTAVAIL: "this machine has no such address",
   ENOTFOUND: "there is no such host",
-  Z_DATA_ERROR: "not a sound gzip file",
+  Z_DATA_ERROR: "not a valid gzip file",
   Z_BUF_ERROR: "the gzip file is cut off",
 };
 

@@ -57,7 +57,7 @@ export class Followed {
       const files = await this.#files();
       const infos = await Promise.all(files.slice(-1).map((file) => stat(file, { bigint: true })));
       const info = infos[0];
-      if (info === undefined) return this.#missing("holds nothing yet");
+      if (info === undefined) return this.#missing("is still empty");
       this.written = Number(info.mtimeMs);
       const key = `${files.length} ${keyOf(info)}`;
       // The file system's clock may be too coarse to show a second change: a recent write is checked once more.
@@ -93,7 +93,7 @@ export class Followed {
     const info = await stat(this.path);
     if (info.isDirectory()) return (await eventFiles(this.path)) ?? [];
     // A pipe or a device cannot be reread.
-    if (!info.isFile()) throw new InputError(`${this.path}: is no file and no folder, so it cannot be followed`);
+    if (!info.isFile()) throw new InputError(`${this.path}: is neither a file nor a folder, so it cannot be followed`);
     return [this.path];
   }
 

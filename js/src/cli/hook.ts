@@ -8,25 +8,25 @@ export const help: string = `Usage: loopwarden hook [--config FILE | --no-config
 
 Judges one hook of a coding agent: reads the hook's JSON from the standard input and answers on the standard output.
 Guidance reaches the model as additional context, a refused call is denied, and a run that goes round in circles is
-stopped. Speaks the hooks of Claude Code, and of hosts that use the same shape with snake_case or camelCase names.
-What is wrong with the hook itself is a warning in the answer and on the standard error, and the agent goes on.
+stopped. Supports the hooks of Claude Code, and of hosts that use the same format with snake_case or camelCase names.
+A problem with the hook itself is a warning in the answer and on the standard error, and the agent goes on.
 
-  --config FILE    the configuration of new sessions; else loopwarden.json of the folder in which the agent works
-                   (cwd of the hook, or the hook's own), if there is one; --no-config does without
-  --state DIR      where sessions are remembered, one folder each; ${shown(defaultState())} where absent
-  --prompts WHO    human (default), or host: prompts of an outer loop, which are no new task
-  --no-batches     for hosts without PostToolBatch: every answered call ends its round; without this option it is noticed
-                   once a call was answered, and from then on calls that come one after the other are rounds
+  --config FILE    the configuration of new sessions; by default loopwarden.json in the folder in which the agent works
+                   (cwd of the hook, or the hook's own), if there is one; --no-config ignores that file
+  --state DIR      where sessions are remembered, one folder each; by default ${shown(defaultState())}
+  --prompts WHO    human (default), or host: prompts come from an outer loop and do not start a new task
+  --no-batches     for hosts without PostToolBatch: every answered call ends its round; without this option such a host
+                   is recognised once a call was answered, and from then on consecutive calls are rounds
 
-install writes the hooks into the settings of Claude Code, uninstall takes them out: both show what changes and keep the
-file as it was beside it, unless a copy that is there is the same. A file that install made is removed again.
+install writes the hooks into the settings of Claude Code, uninstall removes them: both show what changes and keep a
+copy of the old file beside it, unless the same copy exists already. A file that install created is removed again.
 
   --project        .claude/settings.json, shared with everybody (default); uses the project's own node_modules
-  --local          .claude/settings.local.json, only yours
-  --user           ~/.claude/settings.json, in all of your projects
+  --local          .claude/settings.local.json, only for you
+  --user           ~/.claude/settings.json, for all of your projects
   --dry-run        only show what would change
 
-Exit codes: a hook always ends with 0, so that nothing that is wrong with it refuses a call. install and uninstall: 0
+Exit codes: a hook always ends with 0, so that a problem with it never refuses a call. install and uninstall: 0
 done, 1 a file is wrong or the command would not run, 2 wrong usage.
 `;
 

@@ -69,7 +69,7 @@ export function noText(bytes: Uint8Array, kind: Kind): string | undefined {
   const isWide = Math.min(first, second) === 0 && Math.max(first, second) > 8;
   if (isMarked || isWide) return "is UTF-16; save it as UTF-8";
   if (!bytes.subarray(0, 4096).includes(0)) return undefined;
-  return `is no text that can be read; a ${kind} is UTF-8 text, plain or gzip-compressed`;
+  return `is not readable text; a ${kind} is UTF-8 text, plain or gzip-compressed`;
 }
 
 async function source(file: string, kind: Kind): Promise<AsyncIterable<Uint8Array>> {
@@ -230,7 +230,7 @@ export async function mayWrite(
   for (const input of inputs) {
     const files = (await eventFiles(input)) ?? [input];
     for (const file of files) {
-      if ((await identity(file)) === there) throw overwrites(output, "is the log that is read");
+      if ((await identity(file)) === there) throw overwrites(output, "is the log that is being read");
     }
   }
   // A link is refused by `save`.
@@ -240,7 +240,7 @@ export async function mayWrite(
 }
 
 const overwrites = (output: string, why: string): UsageError =>
-  new UsageError(`${output}: ${why}; name another file, or have it overwritten with --force`);
+  new UsageError(`${output}: ${why}; name another file, or overwrite it with --force`);
 
 /** Identifies an existing regular file, whatever path it is accessed by; undefined for anything else. */
 async function identity(file: string): Promise<string | undefined> {
@@ -381,7 +381,7 @@ export class Complaints {
     const { line, at } = this.#seconds;
     this.#seconds = "told";
     tell(
-      `${shown(this.#file)}:${line}: "at": ${at} looks like seconds and counts milliseconds: pauses would be a thousandth of what they were`,
+      `${shown(this.#file)}:${line}: "at": ${at} looks like seconds, but milliseconds are expected: pauses would be a thousandth of what they were`,
     );
   }
 
@@ -398,13 +398,13 @@ export class Complaints {
       if (printed === 0) others += said;
       else if (said > printed) tell(`${shown(this.#file)}: ${said - printed} more like that: ${short(message, 80)}`);
     }
-    if (others > 0) tell(`${shown(this.#file)}: ${others} more that say something else`);
+    if (others > 0) tell(`${shown(this.#file)}: ${others} more with other messages`);
     this.tellTime();
-    this.#tell(this.#early, ["stands before its call", "stand before their calls"], "write each behind its call");
-    this.#tell([...this.#strays.values()].flat(), ["fits no call", "fit no call"], "no call before has the callId");
+    this.#tell(this.#early, ["comes before its call", "come before their calls"], "write each after its call");
+    this.#tell([...this.#strays.values()].flat(), ["matches no call", "match no call"], "no earlier call has the callId");
     if (isMostlyUnread(unread, judged))
       tell(
-        `${shown(this.#file)}: most of it cannot be read, ${countOf(unread, judged)}: what is said is about the rest`,
+        `${shown(this.#file)}: most of it cannot be read, ${countOf(unread, judged)}: the results are about the rest`,
       );
   }
 
@@ -489,7 +489,7 @@ export const several = (file: string, count: number, { id }: Pick<Trace, "id">):
   `${shown(file)}: holds ${count} scenarios, name one with --scenario${id === undefined ? "" : `, such as ${id}`}`;
 
 /** Advice for a log in an unknown format. */
-export const UNKNOWN: string = `Formats that are read: ${FORMATS.join(", ")}; --format names one. Convert a log of another format to one event a line, {"type":"tool-call","tool":…}: \`npx loopwarden schema event\`, docs/transcripts.md`;
+export const UNKNOWN: string = `Supported formats: ${FORMATS.join(", ")}; --format names one. Convert a log of another format to one event a line, {"type":"tool-call","tool":…}: \`npx loopwarden schema event\`, docs/transcripts.md`;
 
 /** Why a file contains no run; with advice about formats unless the format was recognised. */
 export const absence = (file: string, { isKnown }: Complaints): string =>

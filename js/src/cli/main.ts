@@ -46,30 +46,30 @@ async function commandOf(name: string): Promise<Command | undefined> {
 
 const HELP = `Usage: loopwarden COMMAND …
 
-Tells when an AI agent is stuck in a loop.
+Detects when an AI agent is stuck in a loop.
 
   replay FILE         the story of a recorded run: what repeated, the advice, and the report at the end
-  watch [FILE]        follows a session while it is being written, and tells of findings as they happen
+  watch [FILE]        follows a session while it is being written, and reports findings as they happen
   explain TRACE       why a verdict of a recorded run was given, and what would have changed it
   view [FILE]         a page to look at a recorded run, or an empty one to drop runs into
   eval PATH…          scores scenario files: loops caught, false alarms
-  tune PATH…          which settings keep false alarms in your own runs under a rate
-  hook                judges the hooks of Claude Code and its kin; hook install writes them into the settings
-  mcp -- COMMAND…     stands between an MCP client and a server, and judges the calls of its tools
-  proxy               stands between a program and its model's API, and ends what goes round in circles
-  config check FILE   whether a configuration is sound
-  doctor              whether everything on this machine is as it should be
+  tune PATH…          which settings keep false alarms in your own runs below a rate
+  hook                judges the hooks of Claude Code and similar agents; hook install writes them into the settings
+  mcp -- COMMAND…     runs between an MCP client and a server, and judges tool calls
+  proxy               runs between a program and its model's API, and ends what goes round in circles
+  config check FILE   whether a configuration is valid
+  doctor              whether everything on this machine is set up correctly
   schema [NAME]       the JSON Schemas of events, verdicts, configuration and the rest
-  completion SHELL    what makes bash, zsh or fish complete all this
+  completion SHELL    a completion script for bash, zsh or fish
 
-  -h, --help          this text, or that of a command: npx loopwarden replay --help
+  -h, --help          this text, or the help of a command: npx loopwarden replay --help
   -v, --version       the versions of the package and of its rules; with --json as an object
 
-replay, watch, explain and view take --last instead of a file: the newest session of an agent on this machine.
+replay, watch, explain and view accept --last instead of a file: the newest session of an agent on this machine.
 
-Exit codes: 0 done, 1 an input is wrong or cannot be read (also where nothing was found in a log of which most could not be
-read), 2 wrong usage, 3 the level asked for was reached (replay, watch), the rate asked for cannot be
-met (tune) or a scenario was judged wrong (eval --strict).
+Exit codes: 0 done, 1 an input is wrong or cannot be read (also if nothing was found in a log most of which could not be
+read), 2 wrong usage, 3 the given level was reached (replay, watch), the given rate cannot be met (tune) or a scenario
+was judged wrongly (eval --strict).
 NO_COLOR=1 turns colours off, FORCE_COLOR=1 on; without either they are only used on a terminal.
 `;
 

@@ -12,19 +12,19 @@ import { OPTIONS, settings } from "./settings.ts";
 export const help: string = `Usage: loopwarden mcp [--config FILE] [--pause MINUTES] -- COMMAND [ARGUMENT…]
        loopwarden mcp [--config FILE] [--pause MINUTES] --url URL [--header "NAME: VALUE"]…
 
-Stands between an MCP client and a server: starts COMMAND and passes everything on, both ways. Calls of tools are judged
-by what was called before and what came of it: guidance is added to results, a call that goes round in circles is answered
-with an error that says why and does not reach the server. In the configuration of a client it is one more word before
-the command: docs/mcp.md shows it for Claude Desktop, Cursor, VS Code and Claude Code.
+Runs between an MCP client and a server: starts COMMAND and passes everything on, both ways. Tool calls are judged by
+earlier calls and their outcomes: guidance is added to results, and a call that goes round in circles is answered with an
+error that says why and does not reach the server. In the configuration of a client it is placed before the command:
+docs/mcp.md shows this for Claude Desktop, Cursor, VS Code and Claude Code.
 
   --url URL        a server behind streamable HTTP instead of a command
   --header TEXT    a header for it, such as "Authorization: Bearer \${TOKEN}"; \${NAME} is taken from the environment
-  --pause MINUTES  when nothing was called for so long, what comes is another conversation, also after a run was ended:
-                   5 where absent, 0 for never
-  --config FILE    the configuration; else loopwarden.json of this folder, if there is one; --no-config does without
+  --pause MINUTES  if nothing was called for that long, the next call begins a new conversation, even after a run was
+                   ended: 5 by default, 0 for never
+  --config FILE    the configuration; by default loopwarden.json in this folder, if there is one; --no-config ignores it
   --quiet          say nothing on the standard error
 
-Exit codes: those of COMMAND, 127 where it is not there, 126 where it cannot be run; 1 a configuration is wrong, 2 wrong
+Exit codes: those of COMMAND, 127 if it does not exist, 126 if it cannot be run; 1 a configuration is wrong, 2 wrong
 usage. With --url 0.
 `;
 

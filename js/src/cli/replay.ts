@@ -23,25 +23,25 @@ export const help: string = `Usage: loopwarden replay FILE [--level LEVEL] [--co
        loopwarden replay --last
 
 Replays a recorded run and tells its story: a line for every finding at nudge or above; when a loop is found or gets
-worse also what repeated (from your own file) and the advice the agent would have been given; one line for all that is
-judged alike after a halt; and the report at the end. Lines are counted from 1; events, which are named where one line
-holds many, from 0. Where nothing was found, the rule is named that came closest at the end, if that was half the way or
-more. FILE may be gzip-compressed, and "-" is the standard input. A broken line is reported on stderr, and the rest goes
-on. Of a file of scenarios --scenario names one.
+worse, also what repeated (from your own file) and the advice the agent would have been given; one line for everything
+that is judged the same after a halt; and the report at the end. Lines are counted from 1; events, which are named if one
+line holds many, from 0. If nothing was found, the rule that came closest at the end is named, if it was at least half
+way there. FILE may be gzip-compressed, and "-" is the standard input. A broken line is reported on stderr, and the
+replay goes on. In a file of scenarios, --scenario names one.
 
   --last           the newest session of an agent on this machine; on a terminal you pick one of the latest
   --level LEVEL    exit with 3 when a verdict reaches it: observe, nudge (default), block, gate or halt
-  --config FILE    the configuration; the scenario's own where absent, else loopwarden.json of this folder, if there is
-                   one; --no-config does without that file
+  --config FILE    the configuration; by default the scenario's own, else loopwarden.json in this folder, if there is
+                   one; --no-config ignores that file
   --format FORMAT  one of ${FORMATS.slice(0, 5).join(", ")},
                    ${FORMATS.slice(5).join(", ")};
-                   recognised where absent
-  --scenario ID    which one, of a file with several scenarios
-  --json           one verdict a line instead of the story
+                   recognised by default
+  --scenario ID    which scenario, in a file with several
+  --json           one verdict per line instead of the story
   --reporter NAME  junit, sarif or github (annotations) instead of the story
 
-Exit codes: 0 the level was not reached, 1 a file cannot be read, or most of it cannot and the level was not reached by the
-rest, 2 wrong usage, 3 the level was reached.
+Exit codes: 0 the level was not reached, 1 a file cannot be read, or most of it cannot and the rest did not reach the
+level, 2 wrong usage, 3 the level was reached.
 `;
 
 /** Maximum width of quoted arguments and outputs, in characters. */
@@ -396,7 +396,7 @@ class Story {
   end(detector: LoopDetector, { judged, unread, results }: Outcome, why: readonly string[] | undefined): void {
     this.#goesOn();
     const count = cost({ events: judged, ...this.#spent });
-    const answered = results === 0 ? "" : `, ${number(results, "result")} among them, whose calls count as answered`;
+    const answered = results === 0 ? "" : `, including ${number(results, "result")}, whose calls count as answered`;
     // Many scopes may have been observed only: reports are limited to the highest level reached.
     const leads = [...this.#scopes.values()].reverse().flatMap((scope) => {
       const lead = leading(detector.report(scope, "json").findings);

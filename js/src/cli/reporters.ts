@@ -125,7 +125,7 @@ function sarif(cases: readonly Case[]): object {
                 ? [
                     {
                       id: "missed-loop",
-                      shortDescription: { text: "A run that is labelled a loop, and was not found." },
+                      shortDescription: { text: "A run that is labelled a loop and was not found." },
                     },
                   ]
                 : []),

@@ -20,7 +20,7 @@ const NAMES = [
 
 export const help: string = `Usage: loopwarden schema [NAME] [--json]
 
-Prints a JSON Schema (2020-12), or the names there are: ${NAMES.slice(0, 7).join(", ")},
+Prints a JSON Schema (2020-12), or the names of all: ${NAMES.slice(0, 7).join(", ")},
 ${NAMES.slice(7).join(", ")}. --json lists the names as JSON.
 
 For an editor, write this into loopwarden.json:

@@ -33,7 +33,7 @@ export const OPTIONS = { config: { type: "string" }, "no-config": { type: "boole
 export async function settings(values: { config?: string; "no-config"?: boolean }): Promise<Settings | undefined> {
   if (values.config !== undefined) return read(values.config);
   if (values["no-config"] || !(await exists(NAME))) return undefined;
-  tell(`loopwarden: using ${NAME} of this folder; --no-config does without`);
+  tell(`loopwarden: using ${NAME} in this folder; --no-config ignores it`);
   return read(NAME);
 }
 
@@ -119,7 +119,7 @@ export function notes(document: string): Note[] {
   const below = (node: Node | undefined, path: string) => {
     if (node?.type === "number" && node.value === 0) {
       if (RUNG.test(path)) note(node.offset, path, "0 switches it off");
-      else if (BUDGET.test(path)) note(node.offset, path, "0 is no limit");
+      else if (BUDGET.test(path)) note(node.offset, path, "0 means no limit");
     }
     const seen = new Set<string>();
     for (const [index, child] of (node?.children ?? []).entries()) {
@@ -129,7 +129,7 @@ export function notes(document: string): Note[] {
         continue;
       }
       const field = path === "" ? key.value : `${path}.${key.value}`;
-      if (seen.has(key.value)) note(key.offset, field, "stands there twice, the last one counts");
+      if (seen.has(key.value)) note(key.offset, field, "is there twice, the last one counts");
       seen.add(key.value);
       below(value, field);
     }
@@ -150,8 +150,8 @@ function brokenAt(document: string): string {
 
 /** Descriptions for errors of the parser whose names are not helpful. */
 const WORDS: Readonly<Record<string, string>> = {
-  InvalidSymbol: "a word without quotes that JSON does not know",
-  InvalidCharacter: "a character that may not stand in a text as it is",
+  InvalidSymbol: "an unknown word without quotes",
+  InvalidCharacter: "a character that must be escaped in a string",
 };
 
 /** A readable form of a parser error: the line, from 1, and a description with the column. */

@@ -18,32 +18,31 @@ import { hasComments, OPTIONS, read, type Settings, settings } from "./settings.
 
 export const help: string = `Usage: loopwarden tune PATH… [--rate R] [--level LEVEL] [--config FILE] [-o FILE [--force]] [--json]
 
-Shows the alarms that each rule would have raised in your own recorded runs, and suggests the fewest settings, of single
-tools where that will do, that keep false alarms under a rate without losing a loop that is labelled.
+Shows the alarms that each rule would have raised in your own recorded runs, and suggests the fewest settings, for single
+tools if that suffices, that keep false alarms below a rate without losing a labelled loop.
 
-PATH is a file of scenarios (one a line, as for eval), a file of events or a session log (as for replay; every run in it
+PATH is a file of scenarios (one per line, as for eval), a file of events or a session log (as for replay; every run in it
 counts as one), or a folder: its *.jsonl, *.json and *.traj files, at any depth. Any of them may be gzip-compressed.
 
   --rate R        the share of honest runs that may have an alarm, such as 0.01 (default) or 1%
   --level LEVEL   what counts as an alarm: observe, nudge (default), block, gate or halt
-  --config FILE   the configuration to start from; loopwarden.json of this folder where absent, if there is one;
+  --config FILE   the configuration to start from; by default loopwarden.json in this folder, if there is one;
                   --no-config starts from the recommended one
-  --unlabelled K  what runs without a label are: honest, loop or skip; asked where half of them or more have an alarm
-  -o FILE         writes the suggested configuration there, where the rate is met. A configuration of before is
-                  overwritten; one with comments, a log and whatever else is there only with --force
+  --unlabelled K  what runs without a label are: honest, loop or skip; asked if half of them or more have an alarm
+  -o FILE         write the suggested configuration there, if the rate is met. An earlier configuration is
+                  overwritten; one with comments, a log or any other file only with --force
   --json          the whole result as one object
 
 "expect": "no-loop" makes a run honest, "loop" makes it a loop, to be caught by "expectAt" and, with "firstAt", not
 earlier. A run without a label counts as honest, unless it says "success": false: alarms in such a run are counted
-apart. Where half of the runs without a label or more have an alarm, nothing is suggested before somebody has said what
-they are. A scenario with a label that is wrong is reported and left out, and so is a file that cannot be read. Every
-suggestion was replayed: what is printed is what the runs gave under it. A configuration that a scenario brings along is
-set aside, since the question is what one configuration does to all of them. A scenario of which nothing can be read
-is left out as well.
+separately. If half of the runs without a label or more have an alarm, nothing is suggested until you say what they are.
+A scenario with a wrong label is reported and left out, and so is a file that cannot be read. Every suggestion was
+replayed: the figures printed are those of your runs under it. A scenario's own configuration is set aside, since the
+question is what one configuration does to all runs. A scenario of which nothing can be read is left out as well.
 
-Exit codes: 0 the rate is met, or met by what is suggested, 1 no input can be read, or less than half of a file can and in that
-is no alarm, 2 wrong usage, 3 the rate cannot be met, or not without losing a labelled loop, or it is not said what the runs
-without a label are.
+Exit codes: 0 the rate is met, or met by the suggestion, 1 no input can be read, or less than half of a file can be read
+and there is no alarm in that part, 2 wrong usage, 3 the rate cannot be met, or not without losing a labelled loop, or it
+is not known what the runs without a label are.
 `;
 
 /** How a run is counted. */
@@ -182,7 +181,7 @@ async function loss(output: string, base: Settings | undefined): Promise<string 
     if (!(error instanceof InputError)) throw error;
     return undefined;
   });
-  if (found === undefined) return "is there, and no configuration";
+  if (found === undefined) return "exists and is not a configuration";
   if (hasComments(found.document)) return "holds comments, which would be lost";
   if (base?.file !== undefined && resolve(base.file) === resolve(output)) return undefined;
   // Rules and tools may be an earlier suggestion, except in the default configuration of this folder.
@@ -238,7 +237,7 @@ async function tuned(all: Tuning, config: Config, how: How): Promise<number> {
   }
   if (unlabelled === "loop" || unlabelled === "skip") {
     const kept = runs.filter((trace) => unlabelled === "loop" || !isUnlabelled(trace));
-    if (kept.length === 0) throw new InputError("every run is without a label, and these are left out");
+    if (kept.length === 0) throw new InputError("no run has a label, and runs without one are left out");
     tuning = new Tuning(
       kept.map((trace) => (isUnlabelled(trace) ? { ...trace, kind: "loop" } : trace)),
       config,
@@ -247,7 +246,7 @@ async function tuned(all: Tuning, config: Config, how: How): Promise<number> {
     );
   }
   tuning.search();
-  const kept = !tuning.isMet ? "the rate is not met" : tuning.honest === 0 ? "no rate can be told" : undefined;
+  const kept = !tuning.isMet ? "the rate is not met" : tuning.honest === 0 ? "no rate can be computed" : undefined;
   // Written before printing, because the reader may close the pipe.
   if (output !== undefined && kept === undefined) await write(output, tuning.config);
   if (json) printJson(tuning.result());
@@ -270,7 +269,7 @@ async function write(output: string, config: Config): Promise<void> {
 async function asked(all: number, alarmed: number, least: Level): Promise<Unlabelled | undefined> {
   tell(
     `loopwarden: ${count(all, "run")} without a label, and ${alarmed} of them with an alarm at ${least} or above: these may be loops.\n` +
-      "Settings that keep quiet about loops would switch off what finds them. Look at some with `npx loopwarden replay`, then\n" +
+      "Settings that silence loops would switch off what finds them. Look at some of the runs with `npx loopwarden replay`, then\n" +
       'label them ("expect": "loop" or "no-loop" in a scenario, as `npx loopwarden view` exports a run), or say what they\n' +
       "are: --unlabelled honest, loop or skip.",
   );
@@ -802,7 +801,7 @@ function told(tuning: Tuning): string[] {
   const after = tuning.falseAlarms(now);
   const most = `${percent(tuning.rate)} allows ${allowed}`;
   if (honest === 0) {
-    lines.push("There is no honest run among them, so no rate can be told.");
+    lines.push("There is no honest run among them, so no rate can be computed.");
     return lines;
   }
   lines.push(`False alarms: in ${before} of ${count(honest, "honest run")} (${percent(before / honest)}); ${most}.`);
@@ -848,7 +847,7 @@ function told(tuning: Tuning): string[] {
   if (tuning.isMet && after === 0 && 3 / honest > tuning.rate)
     lines.push(
       "",
-      `None in ${count(honest, "run")} still leaves room for a rate of up to ${percent(Math.min(1, 3 / honest))}: more runs would tell.`,
+      `None in ${count(honest, "run")} still leaves room for a rate of up to ${percent(Math.min(1, 3 / honest))}: more runs would narrow it down.`,
     );
   if (tuning.steps.length > 0) lines.push("", JSON.stringify(tuning.config, null, 2));
   return lines;

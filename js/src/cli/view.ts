@@ -21,25 +21,25 @@ export const help: string = `Usage: loopwarden view [FILE | --last] [-o PAGE [--
        loopwarden view [FILE] --live [--port PORT] [--open] [--json]
 
 Writes one HTML file that shows a recorded run: what went wrong, since when, what it cost and what to do; the run event
-by event; and what other thresholds would have said. Without FILE the page is empty: drop or paste a run into it. It
-needs no server and loads nothing. It holds the whole run, so share it as you would share the log. FILE may be
+by event; and what other thresholds would have said. Without FILE the page is empty: drop or paste a run into it. The page
+needs no server and loads nothing. It contains the whole run, so share it as you would share the log. FILE may be
 gzip-compressed, and "-" is the standard input.
 
   --last             the newest session of an agent on this machine; on a terminal you pick one of the latest
-  -o, --output PAGE  where to write it; "-" is the standard output, and loopwarden-view.html the default. A page of before
-                     is overwritten, FILE and whatever else is there only with --force
-  --config FILE      the configuration to begin with; the scenario's own where absent, else loopwarden.json of this
-                     folder, if there is one; --no-config does without that file
-  --format FORMAT    how FILE was recorded; recognised where absent
-  --scenario ID      which one, of a file with several scenarios
+  -o, --output PAGE  where to write it; "-" is the standard output, and loopwarden-view.html the default. An earlier page
+                     is overwritten, FILE and any other file only with --force
+  --config FILE      the configuration to begin with; by default the scenario's own, else loopwarden.json in this
+                     folder, if there is one; --no-config ignores that file
+  --format FORMAT    how FILE was recorded; recognised by default
+  --scenario ID      which scenario, in a file with several
   --open             open it in the browser
-  --live             serve the page to this machine alone, and update it as the session goes on; Ctrl-C ends it. Without
+  --live             serve the page to this machine only, and update it as the session goes on; Ctrl-C ends it. Without
                      FILE it is the newest session. The address has a random part that nobody else can guess
-  --port PORT        of --live; any that is free where absent
+  --port PORT        the port for --live; by default any free one
   --json             {"page", "events", "unread", "format"} instead of the path; {"url"} with --live
 
-Exit codes: 0 written or served, 1 a file cannot be read or written, or less than half of it could be read and in that
-nothing was found (the page is written all the same), 2 wrong usage.
+Exit codes: 0 written or served, 1 a file cannot be read or written, or less than half of it could be read and nothing
+was found in that part (the page is written all the same), 2 wrong usage.
 `;
 
 const OWN = {
@@ -98,7 +98,7 @@ async function noPage(file: string): Promise<string | undefined> {
     const { buffer, bytesRead } = await handle.read({ buffer: Buffer.alloc(4096) });
     return buffer.toString("utf8", 0, bytesRead).includes(OURS)
       ? undefined
-      : "is there, and no page that view has written";
+      : "exists and is not a page that view has written";
   } finally {
     await handle.close();
   }
@@ -118,8 +118,9 @@ async function live(
     json: boolean;
   },
 ): Promise<number> {
-  if (name === "-" || values.output !== undefined) throw new UsageError("view: --live serves a file, and writes none");
-  if (values.scenario !== undefined) throw new UsageError("view: --live shows a session, and no --scenario of it");
+  if (name === "-" || values.output !== undefined)
+    throw new UsageError("view: --live serves a page and writes no file");
+  if (values.scenario !== undefined) throw new UsageError("view: --live shows a session and takes no --scenario");
   const port = Number(values.port ?? 0);
   if (!Number.isInteger(port) || port < 0 || port > 65_535 || values.port?.trim() === "")
     throw new UsageError(`--port ${values.port}: expected a number up to 65535`);
@@ -139,7 +140,7 @@ async function live(
     ready: (url) => {
       if (values.json) printJson({ url });
       else print(url);
-      tell(`loopwarden: serves ${file} to this machine alone; Ctrl-C ends it`);
+      tell(`loopwarden: serves ${file} to this machine only; Ctrl-C ends it`);
       if (values.open) show(url);
     },
   });

@@ -22,26 +22,26 @@ export const help: string = `Usage: loopwarden watch [FILE | FOLDER | --last] [-
 
 Follows the session of an agent while it is being written: a line for every step, and findings as they happen. Without
 FILE it is the newest session on this machine of Claude Code, Codex, Gemini CLI, OpenHands or SWE-agent, and the next one
-when that begins; of FOLDER the newest log in it. FILE may be missing still. Nothing is written and no agent is touched.
-What was written before is judged and summed up. Ctrl-C ends it.
+when that begins; with FOLDER it is the newest log in it. FILE need not exist yet. Nothing is written and no agent is
+affected. What was written before is judged and summarised. Ctrl-C ends it.
 
   --last            the newest session, as without FILE
   --level LEVEL     what counts: observe, nudge (default), block, gate or halt
-  --bell            ring the terminal's bell when a finding reaches it
-  --notify          show a notification of the desktop then
-  --exec COMMAND    run a command of the shell then, one at a time: LOOPWARDEN_LEVEL, _RULE, _MESSAGE, _FILE, _LINE and
-                    _AGENT are in its environment, and the record of --json is on its standard input
-  --first           end with the first one
-  --idle SECONDS    end when nothing was written for so long; a year at most
-  --all             follow every session that is written to, and not only the newest
-  --from-start      tell what was written before as well, and count it
-  --config FILE     the configuration; else loopwarden.json of this folder, if there is one; --no-config does without
+  --bell            ring the terminal's bell when a finding reaches the level
+  --notify          show a desktop notification then
+  --exec COMMAND    run a shell command then, one at a time: LOOPWARDEN_LEVEL, _RULE, _MESSAGE, _FILE, _LINE and _AGENT
+                    are in its environment, and the record of --json is on its standard input
+  --first           end with the first such finding
+  --idle SECONDS    end when nothing was written for that long; a year at most
+  --all             follow every session that is written to, not only the newest
+  --from-start      also show what was written before, and count it
+  --config FILE     the configuration; by default loopwarden.json in this folder, if there is one; --no-config ignores it
   --format FORMAT   one of ${FORMATS.slice(0, 5).join(", ")},
                     ${FORMATS.slice(5).join(", ")};
-                    recognised where absent
-  --json            an object a line for every event: file, agent, line, event, tool, level and the whole verdict
+                    recognised by default
+  --json            an object per line for every event: file, agent, line, event, tool, level and the whole verdict
 
-Exit codes: 0 the level was not reached, 1 a file cannot be read, or most of the one that was named cannot, 2 wrong usage, 3 the
+Exit codes: 0 the level was not reached, 1 a file cannot be read, or most of the named one cannot, 2 wrong usage, 3 the
 level was reached.
 `;
 
@@ -288,7 +288,7 @@ class Watch {
     const update = live.update(look.text);
     for (const { line, message } of update.errors) following.complaints.add(line, message);
     if (update.anew) {
-      tell(`loopwarden: ${session.file}: was begun anew`);
+      tell(`loopwarden: ${session.file}: was started again`);
       following.told.clear();
       following.calls.clear();
     }

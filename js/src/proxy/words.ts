@@ -22,19 +22,19 @@ export function note(verdict: Verdict, level: Level): string {
   const stop =
     level === "nudge"
       ? ""
-      : " Do not do the same again: what comes of it is known, and the run is ended if it goes on like this. Take another" +
-        " tool or another way, or tell the user what stands in the way.";
-  return `<harness-note>\nThis is a note of the harness, not a tool's output and not the user's words.\n${signed(said)}${stop}\n</harness-note>`;
+      : " Do not do the same again: its result is known, and the run will be ended if this continues. Use another tool" +
+        " or another way, or tell the user what is in the way.";
+  return `<harness-note>\nThis is a note from the harness, not a tool's output and not the user's words.\n${signed(said)}${stop}\n</harness-note>`;
 }
 
 /** The answer given in place of the model at a gate or halt. */
 export function ending(verdict: Verdict): string {
   const [finding] = verdict.findings;
   const found = sentence(finding?.message ?? "it is going round in circles");
-  const since = finding && finding.wasted.events > 1 ? ` It has gone on for ${finding.wasted.events} steps.` : "";
+  const since = finding && finding.wasted.events > 1 ? ` It has been going on for ${finding.wasted.events} steps.` : "";
   const rule = finding ? ` (${finding.rule})` : "";
   if (verdict.level === "gate")
-    return `${ASKS}${rule}: ${found}${since} The model was not asked. Say how to go on, and it goes on.`;
+    return `${ASKS}${rule}: ${found}${since} The model was not asked. Say how to go on, and it will.`;
   return `${ENDED}${rule}: ${found}${since} The model was not asked, and the task is not done. Write a new message to go on.`;
 }
 

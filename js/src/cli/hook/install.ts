@@ -59,13 +59,13 @@ export async function run(action: "install" | "uninstall", options: Options): Pr
   const text = isOurs ? "" : after;
   print(createTwoFilesPatch(path, path, file.text ?? "", text, title, isOurs ? "no file" : "").trimEnd());
   if (options["dry-run"]) return 0;
-  if (backup !== undefined) print(`\nAs it was: ${backup}`);
-  if (isOurs) print(`Removed ${path}, which held nothing else; new sessions do without.`);
+  if (backup !== undefined) print(`\nPrevious version: ${backup}`);
+  if (isOurs) print(`Removed ${path}, which held nothing else; new sessions run without the hooks.`);
   else
     print(
       action === "install"
         ? `Installed in ${path}; ${begins(options)}.`
-        : `Removed from ${path}; new sessions do without.`,
+        : `Removed from ${path}; new sessions run without the hooks.`,
     );
   return 0;
 }
@@ -76,7 +76,7 @@ const isLink = (path: string): boolean => lstatSync(path, { throwIfNoEntry: fals
 function begins(options: Options): string {
   if (options.config !== undefined) return `new sessions use it, with ${options.config}`;
   if (options["no-config"]) return `new sessions use it, with the recommended configuration and no ${NAME}`;
-  return `new sessions use it, with ${NAME} of the folder they begin in, if there is one`;
+  return `new sessions use it, with ${NAME} in the folder they start in, if there is one`;
 }
 
 /**
@@ -111,7 +111,7 @@ function ofProject(): string {
     if (existsSync(join(at, ".git")) || dirname(at) === at || at === homedir()) break;
   }
   throw new InputError(
-    `${folder}: has no node_modules/.bin/loopwarden, so that the hook would not run; install the package there (npm install --save-dev loopwarden, or the path of its tarball), or use --local or --user`,
+    `${folder}: has no node_modules/.bin/loopwarden, so the hook would not run; install the package there (npm install --save-dev loopwarden, or the path of its tarball), or use --local or --user`,
   );
 }
 
@@ -122,7 +122,7 @@ function ofPerson(): string {
   // Copies made by npx and similar tools are temporary.
   if (/[\\/](?:_npx|dlx-[^\\/]*|bunx-[^\\/]*)[\\/]/.test(program))
     throw new InputError(
-      `${program}: is a copy for one run, so that the hook would stop to run; install the package (npm install --global loopwarden, or the path of its tarball) and install the hooks with it`,
+      `${program}: is a temporary copy for one run, so the hook would stop working; install the package (npm install --global loopwarden, or the path of its tarball) and install the hooks with it`,
     );
   return `${quoted(process.execPath)} ${quoted(program)}`;
 }
@@ -133,7 +133,7 @@ function runs(program: string): void {
   const tried = spawnSync(`${program} --version`, { shell: true, env, encoding: "utf8", timeout: 120_000 });
   if (tried.status === 0) return;
   const why = (tried.stderr ?? "").trim().split("\n").at(-1) || tried.error?.message || `exit code ${tried.status}`;
-  throw new InputError(`${program}: does not run here, and so would not as a hook: ${why}`);
+  throw new InputError(`${program}: does not run here, so it would not run as a hook: ${why}`);
 }
 
 function quoted(path: string): string {

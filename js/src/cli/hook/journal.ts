@@ -214,7 +214,7 @@ export class Journal<A> {
       renameSync(whole, join(this.#folder, stateName(known)));
     } catch (error) {
       quietly(() => unlinkSync(whole));
-      throw failure(this.#folder, error, "the state of the session is kept by the next hook that can");
+      throw failure(this.#folder, error, "the state of the session will be saved by the next hook that can");
     }
     for (const segment of before.segments)
       if (segment < known.segment) quietly(() => unlinkSync(join(this.#folder, segmentName(segment))));
@@ -393,9 +393,9 @@ export function failure(path: string, error: unknown, more?: string): InputError
     EROFS: "the file system is read-only",
     EACCES: "may not be written",
     EPERM: "may not be written",
-    ENOTDIR: "a part of the path is no folder",
-    ELOOP: "a link is no file of ours",
-    ENXIO: "is no file",
+    ENOTDIR: "a part of the path is not a folder",
+    ELOOP: "a link is not one of our files",
+    ENXIO: "is not a file",
   };
   return new InputError(`${path}: ${reasons[code ?? ""] ?? message}${more === undefined ? "" : `; ${more}`}`);
 }

@@ -56,8 +56,8 @@ export function unexpected(words: readonly string[]): string {
 }
 
 /** Why the session's state cannot be read: reported by the hook that notices it; the next one starts afresh. */
-const DAMAGED = "its memory of this session was damaged; it begins afresh";
-const OUTDATED = "its memory of this session is another version's; it begins afresh";
+const DAMAGED = "its memory of this session was damaged; it starts again";
+const OUTDATED = "its memory of this session is from another version; it starts again";
 
 /** Writes an answer with warnings, which the host shows to the user, and the warnings to standard error. */
 export function warn(problems: string[], answer: object = {}): void {
@@ -263,7 +263,7 @@ function configFile(values: Values, { cwd }: HookInput): string | undefined {
   } catch {
     return undefined;
   }
-  if (!found.isFile()) throw new InputError(`${file}: is no file`);
+  if (!found.isFile()) throw new InputError(`${file}: is not a file`);
   if (found.size > LARGEST) throw new InputError(`${file}: is too large for a configuration`);
   return file;
 }

@@ -43,12 +43,12 @@ export function readSettings(path: string): SettingsFile {
     real = realpathSync(path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw failure(path, error);
-    if (isThere(path)) throw new InputError(`${path}: is a link to a file that is not there`);
+    if (isThere(path)) throw new InputError(`${path}: is a link to a file that does not exist`);
     return { path, real: join(realFolder(dirname(path)), basename(path)), text: undefined, mode: undefined };
   }
   try {
     const found = statSync(real);
-    if (!found.isFile()) throw new InputError(`${path}: is no file`);
+    if (!found.isFile()) throw new InputError(`${path}: is not a file`);
     ownedByUser(path, found);
     return { path, real, text: readFileSync(real, "utf8"), mode: found.mode & 0o7777 };
   } catch (error) {
@@ -85,7 +85,7 @@ export function removeSettings(file: SettingsFile): void {
 }
 
 function unchanged(file: SettingsFile): void {
-  if (now(file.real) !== file.text) throw new InputError(`${file.path}: was changed by somebody else meanwhile`);
+  if (now(file.real) !== file.text) throw new InputError(`${file.path}: was changed by something else in the meantime`);
 }
 
 /**
@@ -160,12 +160,12 @@ function realFolder(path: string): string {
     return realpathSync(path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT" || dirname(path) === path) throw failure(path, error);
-    if (isThere(path)) throw new InputError(`${path}: is a link to a folder that is not there`);
+    if (isThere(path)) throw new InputError(`${path}: is a link to a folder that does not exist`);
     return join(realFolder(dirname(path)), basename(path));
   }
 }
 
 function ownedByUser(path: string, found: Stats): void {
   const user = process.getuid?.();
-  if (user !== undefined && found.uid !== user) throw new InputError(`${path}: belongs to somebody else`);
+  if (user !== undefined && found.uid !== user) throw new InputError(`${path}: belongs to another user`);
 }

@@ -224,7 +224,7 @@ export class McpJudge {
     const minutes = Math.round(this.#options.pause / 60_000);
     const pause = this.#options.pause > 0 ? `, or nothing was called for ${minutes} minutes` : "";
     const asked = this.#asked.size > 0 ? " A person is being asked." : "";
-    const until = `Calls of this server are refused until a person lets it go on${pause}.${asked}`;
+    const until = `Calls to this server are refused until a person lets it go on${pause}.${asked}`;
     const halts = ruling.action === "halt";
     const text = halts
       ? `${ruling.text} ${until} Tell the person what you were trying to do and what is in the way.`

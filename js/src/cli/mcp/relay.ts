@@ -43,7 +43,7 @@ export async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerato
     }
     if (start < chunk.length) rest.push(chunk.subarray(start));
     length += chunk.length - start;
-    if (length > LONGEST) throw new InputError("a line goes on for more than 64 MiB");
+    if (length > LONGEST) throw new InputError("a line is longer than 64 MiB");
   }
   if (rest.length > 0) yield Buffer.concat(rest);
 }

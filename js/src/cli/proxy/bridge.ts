@@ -69,7 +69,7 @@ function hurry(incoming: IncomingMessage, outgoing: ServerResponse, pause: numbe
     if (incoming.readableLength > 0) incoming.socket.setTimeout(pause);
     else if (outgoing.headersSent) incoming.socket.destroy();
     else {
-      refuse(outgoing, 408, "the request does not come");
+      refuse(outgoing, 408, "the request did not arrive");
       outgoing.on("finish", () => incoming.socket.destroy());
     }
   };

@@ -9,28 +9,28 @@ import { OPTIONS, settings } from "../settings.ts";
 
 export const help: string = `Usage: loopwarden proxy --upstream URL [--port N] [--config FILE] [--observe] [--json]
 
-Stands between a program and the API of its model, and tells when the agent goes round in circles: give the program
-http://127.0.0.1:8787 in place of the API's own address. It reads OpenAI's Chat Completions and Responses, Anthropic's
-Messages and Gemini's generateContent, whoever serves them; everything else passes through untouched, and so does what
+Runs between a program and the API of its model, and detects when the agent goes round in circles: give the program
+http://127.0.0.1:8787 instead of the API's own address. It reads OpenAI's Chat Completions and Responses, Anthropic's
+Messages and Gemini's generateContent, whoever serves them; everything else passes through unchanged, and so does what
 it cannot read. Keys pass through as well: none is kept or logged.
 
-A loop is told to the model behind the last answer of its tools; where that does not help, the proxy answers in the
-model's stead and says why, so that the run ends. An answer that repeats itself is cut while it streams. Each answer
-carries the headers loopwarden-level and, where something was found, loopwarden-finding.
+The model is told of a loop after the last answer of its tools; if that does not help, the proxy answers in the model's
+stead and says why, so that the run ends. An answer that repeats itself is cut while it streams. Each answer has the
+headers loopwarden-level and, if something was found, loopwarden-finding.
 
   --upstream URL   where requests go: https://api.openai.com, https://api.anthropic.com,
-                   https://generativelanguage.googleapis.com, or any server that speaks like one of them
-  --port N         the port to listen on, 8787 where absent; 0 takes a free one
-  --host ADDRESS   the address to listen on, 127.0.0.1 where absent: only requests for an address, localhost, *.localhost or
-                   *.internal are answered there; on others whoever reaches it can use it
-  --config FILE    the configuration; loopwarden.json of this folder where absent, if there is one; --no-config does
-                   without that file
-  --observe        changes nothing: only headers and this log tell what was found
-  --prompts WHO    human (default), or host: messages of the role user are an outer loop's, and end no loop
-  --max-body MB    longer requests are passed on unread, 32 where absent
-  --json           a JSON object a line, instead of words
+                   https://generativelanguage.googleapis.com, or any server compatible with one of them
+  --port N         the port to listen on, 8787 by default; 0 takes a free one
+  --host ADDRESS   the address to listen on, 127.0.0.1 by default: only requests for an address, localhost, *.localhost or
+                   *.internal are answered there; on other addresses anyone who can reach it can use it
+  --config FILE    the configuration; by default loopwarden.json in this folder, if there is one; --no-config ignores
+                   that file
+  --observe        change nothing: only headers and this log show what was found
+  --prompts WHO    human (default), or host: messages with the role user come from an outer loop and end no loop
+  --max-body MB    longer requests are passed on unread, 32 by default
+  --json           a JSON object per line, instead of words
 
-Exit codes: 0 stopped, 1 the port or the configuration is of no use, 2 wrong usage.
+Exit codes: 0 stopped, 1 the port or the configuration cannot be used, 2 wrong usage.
 `;
 
 const OWN = {
@@ -50,7 +50,8 @@ const LOOPBACK = ["127.0.0.1", "::1", "localhost"];
 export async function run(args: string[]): Promise<number> {
   const { values, positionals } = parse(args, OWN);
   if (positionals.length > 0) throw new UsageError(`proxy ${positionals.join(" ")}: expected options only`);
-  if (values.upstream === undefined) throw new UsageError("proxy: where to? --upstream https://api.openai.com, say");
+  if (values.upstream === undefined)
+    throw new UsageError("proxy: where to? For example --upstream https://api.openai.com");
   const [port, megabytes] = [Number(values.port), Number(values["max-body"])];
   if (!/^\d+$/.test(values.port) || port > 65_535) throw new UsageError(`--port ${values.port}: expected 0 to 65535`);
   if (!/^\d+$/.test(values["max-body"]) || megabytes > 512)
@@ -85,7 +86,7 @@ export async function run(args: string[]): Promise<number> {
   if (values.json) printJson({ listening: address, upstream: values.upstream });
   else {
     print(`${address} → ${values.upstream}`);
-    if (!isLocal) tell(`whoever reaches ${values.host} can use this proxy with a key of their own`);
+    if (!isLocal) tell(`anyone who can reach ${values.host} can use this proxy with their own key`);
   }
   await stopped();
   await new Promise<void>((resolve) => {
@@ -101,7 +102,7 @@ export async function run(args: string[]): Promise<number> {
 function listening(server: Server, port: number, host: string): Promise<string> {
   return new Promise((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) => {
-      const other = error.code === "EADDRINUSE" ? "; --port 0 takes a port that is free" : "";
+      const other = error.code === "EADDRINUSE" ? "; --port 0 takes a free port" : "";
       reject(new InputError(`cannot listen on ${host}:${port}: ${reasonOf(error)}${other}`));
     });
     server.listen(port, host, () => {
