@@ -63,7 +63,7 @@ fn sharing(mut schema: Schema) -> Schema {
         }
     }
     let context = json!({
-        "description": "What every event may tell: when and where it happened, and what it took.",
+        "description": "What every event may say: when and where it happened, and what it cost.",
         "type": "object",
         "properties": common,
     });

@@ -1220,7 +1220,7 @@ export interface ToolCallEvent extends Context {
   type: "tool-call";
 }
 /**
- * What every event may tell: when and where it happened, and what it took.
+ * What every event may say: when and where it happened, and what it cost.
  */
 export interface Context {
   /**
