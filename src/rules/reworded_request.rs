@@ -197,7 +197,7 @@ fn asked(chain: &mut Chain, asking: &Asking<'_>, of: &str, cx: &Cx<'_>) -> Optio
         confidence: confidence(350, 14, points),
         signature: cx.named(&name, '~', identity),
         message: format!(
-            "`{name}` was asked for the same thing {times} times{words}: the latest request shares {} % of what it is about with an earlier one, {moving} that one, and comes {}",
+            "`{name}` was asked for the same thing {times} times{words}: {} % of what the latest request is about is shared with an earlier one, it {moving} that one, and it comes {}",
             kinship.alike,
             came.words(),
         ),
