@@ -435,7 +435,7 @@ const SYNTAX: [(&str, &str); 6] = [
     ("expected value", "expected a value"),
     ("key must", "expected a name in double quotes"),
     ("trailing characters", "expected nothing more"),
-    ("trailing comma", "expected more behind the comma"),
+    ("trailing comma", "expected more after the comma"),
 ];
 
 /// The error for text that is not JSON: where it goes wrong, and the word or character there.
@@ -565,7 +565,7 @@ mod tests {
             ("{\"mode\" 1}", "config is not JSON: expected `:` at line 1 column 9, got `1`"),
             (
                 "{\"mode\":\"shadow\",}",
-                "config is not JSON: expected more behind the comma at line 1 column 18, got `}`",
+                "config is not JSON: expected more after the comma at line 1 column 18, got `}`",
             ),
             ("{} x", "config is not JSON: expected nothing more at line 1 column 4, got `x`"),
             ("{\"mode\":", "config is not JSON: the text ends too early at line 1 column 8"),

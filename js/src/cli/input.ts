@@ -401,7 +401,11 @@ export class Complaints {
     if (others > 0) tell(`${shown(this.#file)}: ${others} more with other messages`);
     this.tellTime();
     this.#tell(this.#early, ["comes before its call", "come before their calls"], "write each after its call");
-    this.#tell([...this.#strays.values()].flat(), ["matches no call", "match no call"], "no earlier call has the callId");
+    this.#tell(
+      [...this.#strays.values()].flat(),
+      ["matches no call", "match no call"],
+      "no earlier call has the callId",
+    );
     if (isMostlyUnread(unread, judged))
       tell(
         `${shown(this.#file)}: most of it cannot be read, ${countOf(unread, judged)}: the results are about the rest`,
