@@ -1,11 +1,11 @@
 // Generated from schema/*.schema.json by `npm run types`: change the model, not this file.
 
 /**
- * How patient the handling of attempts is.
+ * How patiently repeated attempts are handled.
  */
 export type AttemptsPreset = "balanced" | "conservative" | "aggressive";
 /**
- * Whose sequence a counter counts in.
+ * The sequence that a counter counts in.
  */
 export type Apart = "agent" | "tool" | "call" | "target";
 /**
@@ -14,19 +14,19 @@ export type Apart = "agent" | "tool" | "call" | "target";
 export type Counted =
   "calls" | "results" | "successes" | "failures" | "errors" | "unknown-tools" | "rounds" | "messages";
 /**
- * What has to be the same.
+ * A property that has to be equal.
  */
 export type Same = "tool" | "args" | "target" | "output" | "masked-output" | "exit-code" | "text";
 /**
- * What ends a count.
+ * An event that ends a count.
  */
 export type Ends = "user-message" | "message" | "call" | "result" | "change";
 /**
- * Another detector, or several: their settings one after the other.
+ * One or several detectors whose settings are applied in order.
  */
 export type Extends = Profile | Profile[];
 /**
- * A detector whose way of counting a configuration can have: `docs/migrating.md` tells of each.
+ * A detector whose way of counting can be adopted; `docs/migrating.md` describes each.
  */
 export type Profile =
   | "agent-shepherd"
@@ -64,19 +64,19 @@ export type GraphNode = string | DrivingNode;
  */
 export type Mode = "enforce" | "shadow";
 /**
- * What a stalled or oscillating loop leads to.
+ * What to do about a stalled or oscillating loop.
  */
 export type OnStall = "pause" | "switch-to-interactive" | "spawn-reviewer" | "retry-with-new-provider";
 /**
- * A set of thresholds.
+ * A named set of thresholds.
  */
 export type Preset = "balanced" | "sensitive" | "conservative";
 /**
- * Whether payloads may leave in a verdict.
+ * Whether verdicts may contain payloads.
  */
 export type Payloads = "none" | "excerpt";
 /**
- * How strongly a host should react. Ordered: a later variant is a stronger reaction.
+ * How strongly the host should react. Ordered from weakest to strongest.
  */
 export type Level = "continue" | "observe" | "nudge" | "block" | "gate" | "halt";
 /**
@@ -100,7 +100,7 @@ export type Decision =
        */
       signature: string;
       /**
-       * Event time in milliseconds until which it holds; absent, for the rest of the run.
+       * Event time in milliseconds until which the exemption holds; if absent, it holds for the rest of the run.
        */
       until?: number | null;
     };
@@ -124,11 +124,11 @@ export type Event =
   | HostEvent
   | CustomEvent;
 /**
- * What became of a tool call.
+ * The outcome of a tool call.
  */
 export type Outcome = "ok" | "error" | "denied" | "invalid" | "unknown-tool" | "not-executed" | "timeout";
 /**
- * The part of a model's answer a text belongs to.
+ * The part of a model response that a text belongs to.
  */
 export type Channel = "text" | "reasoning";
 /**
@@ -141,15 +141,15 @@ export type Role = "assistant" | "user" | "system";
 export type ErrorType =
   "syntax" | "runtime" | "logic" | "dependency" | "network" | "authentication" | "timeout" | "resource" | "unknown";
 /**
- * A completion marker, as the host knows it: whether, how many, or which.
+ * A completion marker in whichever form the host has it: a flag, a count or names.
  */
 export type Marker = boolean | number | string[];
 /**
- * An outside judge's opinion.
+ * An outside judge's assessment.
  */
 export type EvaluationVerdict = "progressing" | "stalled" | "regressing" | "external";
 /**
- * Where a task stood after an attempt.
+ * The state of a task after an attempt.
  */
 export type AttemptStatus = "pending" | "in-progress" | "blocked" | "done";
 /**
@@ -174,11 +174,11 @@ export type ResetReason = "task-completed" | "human-intervention" | "manual";
  */
 export type Expectation = "loop" | "no-loop";
 /**
- * One line of a trace: an event that happened, or one that is about to.
+ * One line of a trace: an event that has happened or is about to.
  */
 export type TraceEvent = Event & {pending?: boolean};
 /**
- * The stable, machine-readable class of an `Error`.
+ * The stable, machine-readable code of an `Error`.
  */
 export type ErrorCode =
   | "invalid-json"
@@ -189,7 +189,7 @@ export type ErrorCode =
   | "snapshot-version"
   | "invalid-argument";
 /**
- * A telemetry record: what a host logs.
+ * A telemetry record for the host to log.
  */
 export type LoopRecord =
   | {
@@ -198,12 +198,12 @@ export type LoopRecord =
        */
       agentId?: string;
       /**
-       * What repeats, printable.
+       * A printable name of what repeats.
        */
       errorSignature: string;
       event: "loop_detected";
       /**
-       * Whether the messages were equal to the byte.
+       * Whether the messages were identical, byte for byte.
        */
       isExactMatch: boolean;
       /**
@@ -211,7 +211,7 @@ export type LoopRecord =
        */
       loopCount: number;
       /**
-       * Why it counts: the document's `orchestrator_reasoning`.
+       * Why it counts; `orchestrator_reasoning` in the original format.
        */
       orchestratorReasoning: string;
       /**
@@ -234,7 +234,7 @@ export type LoopRecord =
        */
       failureHistory: string[];
       /**
-       * Loops counted.
+       * Loops counted so far.
        */
       loopCount: number;
       /**
@@ -252,7 +252,7 @@ export type LoopRecord =
     }
   | {
       /**
-       * Stable id of the cycle.
+       * Stable id of the cycle: 16 hexadecimal digits.
        */
       cycleId: string;
       /**
@@ -277,7 +277,7 @@ export type LoopRecord =
        */
       outputHashes: string[];
       /**
-       * What the host or a human can do.
+       * Suggestions for the host or a human.
        */
       suggestedActions: string[];
       /**
@@ -288,7 +288,7 @@ export type LoopRecord =
   | {
       event: "loop_counter_reset";
       /**
-       * What the counter had reached.
+       * The count before the reset.
        */
       previousCount: number;
       /**
@@ -309,7 +309,7 @@ export type LoopRecord =
  */
 export type HaltReason = "budget-exceeded" | "stalled" | "oscillating" | "repeated-error" | "user-stop";
 /**
- * What the host might do next.
+ * What the host should do next.
  */
 export type Recommendation =
   | "continue"
@@ -351,7 +351,7 @@ export interface Documents {
   verdict: Verdict;
 }
 /**
- * Everything a host can set. An empty object is the recommended configuration.
+ * The complete configuration. An empty object is the recommended one.
  */
 export interface Config {
   /**
@@ -359,7 +359,7 @@ export interface Config {
    */
   $schema?: string;
   /**
-   * Loops of attempts at one task.
+   * Detection of repeated attempts at one task.
    */
   attempts?: Attempts;
   /**
@@ -367,67 +367,67 @@ export interface Config {
    */
   attended?: boolean;
   /**
-   * Limits of a run, its turns, its nodes and its cycles.
+   * Limits per run, turn, node and cycle.
    */
   budgets?: Budgets;
   /**
-   * When two requests between agents are the same.
+   * When two requests between agents count as the same.
    */
   collaboration?: Requests;
   /**
-   * Ways of counting that other detectors have.
+   * Counting conventions of other detectors.
    */
   conventions?: Conventions;
   /**
-   * The one switch that silences everything.
+   * `false` turns detection off: events are accepted and every verdict is `continue`.
    */
   enabled?: boolean;
   /**
-   * Begins with the settings of another detector, or of several, one after the other; what else stands here counts more.
+   * Detectors whose settings this configuration starts from, by name; of several, later ones take precedence. Fields set here override them.
    */
   extends?: Extends | null;
   /**
-   * How failures of tasks are counted.
+   * How failures of a task are counted.
    */
   failures?: Failures;
   /**
-   * The workflow of every run that declares none itself; without either it is learned from deliveries.
+   * The workflow graph of runs that declare none themselves. Without either, it is learned from `delivery` events.
    */
   graph?: Graph | null;
   /**
-   * Limits of the detector's own memory.
+   * Limits on the detector's own memory.
    */
   memory?: Memory;
   /**
-   * Whether verdicts ask for action.
+   * Whether verdicts ask for action (`enforce`) or only report (`shadow`).
    */
   mode?: Mode;
   /**
-   * What a stalled or oscillating loop leads to.
+   * What to do about a stalled or oscillating loop.
    */
   onStall?: OnStall;
   /**
-   * The user's regular expressions.
+   * Your own regular expressions.
    */
   patterns?: Patterns;
   /**
-   * Loops between the phases of a workflow.
+   * Limits on phases of a workflow and on transitions between them.
    */
   phases?: Phases;
   /**
-   * The thresholds that the rest of this document changes.
+   * The set of thresholds that the other fields override.
    */
   preset?: Preset;
   /**
-   * What tokens cost, for events that tell tokens and no money.
+   * Token prices, for events that report tokens but no cost.
    */
   prices?: Prices;
   /**
-   * What may leave in a verdict.
+   * What verdicts may reveal.
    */
   privacy?: Privacy;
   /**
-   * Settings per rule, by rule id.
+   * Settings per rule, keyed by rule id.
    */
   rules?: {
     /**
@@ -636,63 +636,63 @@ export interface Config {
     "unchanged-failures"?: RuleConfig;
   };
   /**
-   * Settings per tool, by a name in which `*` stands for any characters and `?` for one. Every matching entry applies, the ones with more literal characters last.
+   * Settings per tool, keyed by a name pattern in which `*` matches any characters and `?` exactly one. All matching entries apply; those with more literal characters come later and override the others.
    */
   tools?: {
     [k: string]: ToolConfig;
   };
   /**
-   * What a gate becomes when nobody attends: `nudge`, `block` or `halt`.
+   * The level used instead of `gate` when `attended` is false: `nudge`, `block` or `halt`.
    */
   unattendedLevel?: Level;
 }
 /**
- * When attempts at one task are a loop, and what is done about it. What is absent keeps the preset's value.
+ * When repeated attempts at one task count as a loop, and what to do about it. Absent fields keep the preset's value.
  */
 export interface Attempts {
   /**
-   * Milliseconds of event time that attempts are remembered for, at least 1; an hour in every preset. Attempts without an event time are never too old.
+   * How long an attempt counts, in milliseconds of event time; at least 1, one hour in every preset. Attempts without an event time never expire.
    */
   attemptWindowMs?: number | null;
   /**
-   * Whether a task that spins on its blockers is given the authority to remove them, once, before a human is asked.
+   * Whether an agent whose task keeps failing on the same blockers is authorised, once, to remove them before a human is asked.
    */
   enableAutoUnblock?: boolean | null;
   /**
-   * Like attempts in a row that make a loop, 2 to 12.
+   * Consecutive similar attempts that make a loop, 2 to 12.
    */
   maxAttempts?: number | null;
   /**
-   * Attempts in the window from which a task without progress is left for the next one; at least `maxAttempts`.
+   * Attempts within the window after which a task without progress is set aside for the next one; at least `maxAttempts`.
    */
   maxAttemptsBeforeForceNext?: number | null;
   /**
-   * The values that the other fields change.
+   * The preset that the other fields override.
    */
   preset?: AttemptsPreset;
 }
 /**
- * Limits of a run, of one turn, of a node and of a cycle; 0 means none. A limit is spent by the event that reaches it.
+ * Limits of a run, a turn, a node or a cycle; 0 means no limit. The event that reaches a limit has exhausted it.
  */
 export interface Budgets {
   /**
-   * Failing results or failures in a row.
+   * Consecutive failing results or `failure` events.
    */
   consecutiveErrors?: number;
   /**
-   * Cost of the turns of one cycle, in millionths of the host's currency unit.
+   * Total cost of one cycle's turns, in millionths of the host's currency unit.
    */
   maxCycleCost?: number;
   /**
-   * Iterations of one cycle, 0 or at least 2; by default 8.
+   * Iterations of one cycle, 0 or at least 2; 8 by default.
    */
   maxCycleIterations?: number | null;
   /**
-   * Milliseconds that the turns of one cycle took together, or of event time since its first one, whichever is more.
+   * Total duration of one cycle's turns in milliseconds, or event time since the first of them, whichever is greater.
    */
   maxCycleRuntimeMs?: number;
   /**
-   * Iterations of the agent loop: `output`, `turn`, `turn-start` events or distinct rounds, whichever are most.
+   * Iterations of the agent loop: the number of `output` events, `turn` events, `turn-start` events or distinct rounds, whichever is highest.
    */
   maxIterations?: number;
   /**
@@ -700,116 +700,116 @@ export interface Budgets {
    */
   maxRuntimeMs?: number;
   /**
-   * Milliseconds that the turns of one node took together.
+   * Total duration of one node's turns in milliseconds.
    */
   maxRuntimeMsPerNode?: number;
   /**
-   * Tokens of one turn.
+   * Tokens of one turn of a node.
    */
   maxTokens?: number;
   /**
-   * Turns of one node, 0 or at least 2; by default 6.
+   * Turns of one node, 0 or at least 2; 6 by default.
    */
   maxTurnsPerNode?: number | null;
   /**
-   * Turns of one node for one task, 0 or at least 2: beside the limit of the run, which may be 0.
+   * Turns of one node for one task, 0 or at least 2; applies in addition to `maxTurnsPerNode`, which may be 0.
    */
   maxTurnsPerNodeAndTask?: number;
   /**
-   * Milliseconds of one turn; by default 600,000.
+   * Duration of one turn in milliseconds; 600,000 by default.
    */
   turnTimeoutMs?: number | null;
 }
 /**
- * When two requests between agents are the same.
+ * When two requests between agents count as the same.
  */
 export interface Requests {
   /**
-   * Whether requests between agents count as loops of their task.
+   * Whether repeated requests between agents count as loops of their task.
    */
   enabled?: boolean;
   /**
-   * Per mille that the cosine of two requests must exceed, 500 to 999.
+   * Cosine similarity, per mille, that two requests must exceed, 500 to 999.
    */
   similarity?: number;
 }
 /**
- * Ways of counting that other detectors have, for hosts that depend on their alarms. None is on by default: each either overlooks loops or takes honest work for one.
+ * Counting conventions of other detectors, for hosts that depend on their alarms. All are off by default, because each either misses loops or flags honest work.
  */
 export interface Conventions {
   /**
-   * Counts of your own, by their names; at most 16.
+   * Your own counters by name, 1 to 64 bytes each; at most 16.
    */
   counters?: {
     [k: string]: Counter;
   };
   /**
-   * A message of the role `user` ends no evidence: for runs into which machines put such messages.
+   * A message with the role `user` does not end evidence. For runs in which programs insert such messages.
    */
   keepOnUserMessage?: boolean;
   /**
-   * Only what is named runs: the rules under `rules`, unless they are switched off there, counters, and the budgets that are set.
+   * Only what is named runs: rules listed under `rules` (unless disabled there), counters, and budgets that are set.
    */
   onlyNamed?: boolean;
   /**
-   * Copies of a passage from which every rung of `stream-period` is reached, 0 or 2 to 64; 0 for as many as the rung and the passage ask for.
+   * Copies of a passage required for every level of `stream-period`, 0 or 2 to 64; 0 for the built-in number, which depends on the level and the length of the passage.
    */
   streamCopies?: number;
   /**
-   * Characters of the longest passage that `stream-period` finds, at most 3,072; 0 for as long as it can.
+   * Longest passage in characters that `stream-period` reports, at most 3,072; 0 for its own limit.
    */
   streamPassage?: number;
   /**
-   * `stream-period` finds only what a text or a piece of it still repeats where it ends: what it came out of is over.
+   * `stream-period` reports only a repetition that is still going on at the end of a text or chunk, not one that has ended.
    */
   streamTail?: boolean;
 }
 /**
- * A count of the configuration's own, for the rule `counter`: what is the same so often is reported. It is exact and knows nothing of progress, waiting or the meaning of an answer; at most 64 of the latest events are looked back at.
+ * A counter of your own, evaluated by the rule `counter`: it reports what occurs again that often. It counts exactly and knows nothing of progress, waiting or the meaning of an answer. At most the latest 64 calls and messages are considered.
  */
 export interface Counter {
   /**
-   * A call that is about to be made counts as one more of what came of it before: it is judged before it runs.
+   * A call that is about to be made counts as one more occurrence of its earlier results, so that it is judged before it runs.
    */
   ahead?: boolean;
   /**
-   * Begins anew after its highest threshold.
+   * Restarts after the highest threshold is reached.
    */
   anew?: boolean;
   /**
-   * Whose sequence it is: what is apart from it neither counts nor ends a count.
+   * The sequence to count in. Events outside it neither count nor end a count.
    */
   apart?: Apart;
   /**
-   * Count from which it blocks; 0 never.
+   * Count at which it blocks; 0 for never.
    */
   block?: number;
   /**
-   * What is made in one round is one: copies count once, and the order within a round does not matter.
+   * Occurrences in the same round count once, and their order within the round does not matter.
    */
   byRound?: boolean;
   /**
-   * Only so many of the latest events are looked at, calls, results and messages being one each; 0 for all.
+   * Considers only this many of the latest events, where each call, result and message is one event; 0 for no limit.
    */
   events?: number;
   /**
-   * Tools it is not about, in the same way.
+   * Tools to exclude, as patterns of the same kind.
    */
   except?: string[];
   /**
-   * Count from which it asks a human; 0 never.
+   * Count at which it asks a human; 0 for never.
    */
   gate?: number;
   /**
-   * Count from which it ends the run; 0 never.
+   * Count at which it ends the run; 0 for never.
    */
   halt?: number;
   /**
-   * Steps of the longest lap, 2 to 10: laps are counted, from two steps on, that are not all alike; 0 for no laps.
+   * Maximum steps of a lap, 2 to 10: counts repeated laps of two to that many steps that are not all the same; 0 to count single occurrences.
    */
   lap?: number;
   /**
-   * Count from which it nudges; 0 never.
+   * Count at which it nudges; 0 for never.
    */
   nudge?: number;
   /**
@@ -817,11 +817,11 @@ export interface Counter {
    */
   of?: Counted;
   /**
-   * What has to be the same. Where nothing is named: tool and arguments of calls, results and failures, the text of messages, and of the others nothing.
+   * What has to be equal for two occurrences to be the same. By default `tool` and `args`; for `unknown-tools` only `tool`, for `messages` `text`.
    */
   same?: Same[] | null;
   /**
-   * The tools it is about, by names in which `*` stands for any characters and `?` for one; all where none is named.
+   * The tools to count, as name patterns in which `*` matches any characters and `?` exactly one; all tools if empty.
    */
   tools?: string[];
   /**
@@ -829,7 +829,7 @@ export interface Counter {
    */
   until?: Ends[];
   /**
-   * Counts wherever they are among so many of the latest, at most 64; 0 for in a row.
+   * Counts occurrences anywhere among this many of the latest, at most 64; 0 to count consecutive ones.
    */
   window?: number;
 }
@@ -842,20 +842,20 @@ export interface Failures {
    */
   counting?: Counting;
   /**
-   * Loops of a task from which a human is asked, at least 2; the same as `gate` of the rule `task-loop`.
+   * Loops of a task at which a human is asked, at least 2; the same as `gate` of the rule `task-loop`.
    */
   gateThreshold?: number | null;
   /**
-   * Latest failures of a task that a new one is compared with, 1 to 32.
+   * How many recent failures of a task a new one is compared with, 1 to 32.
    */
   history?: number;
 }
 /**
- * A workflow: who hands work to whom.
+ * A workflow graph: which nodes hand work to which.
  */
 export interface Graph {
   /**
-   * Ids of the nodes that drive their cycle, as `driver` on the node itself.
+   * Ids of the nodes that drive their cycle; equivalent to `driver` on the node itself.
    */
   drivers?: string[];
   /**
@@ -863,7 +863,7 @@ export interface Graph {
    */
   edges?: GraphEdge[];
   /**
-   * The nodes, 1 to 256; of a cycle without a named driver the first of them is the driver.
+   * The nodes, 1 to 256. In a cycle without a named driver, the first of them is the driver.
    */
   nodes: GraphNode[];
 }
@@ -876,7 +876,7 @@ export interface GraphEdge {
    */
   from: string;
   /**
-   * The id, unique; an edge without one is known by its ends.
+   * The id, unique within the graph. An edge without one is identified by its ends.
    */
   id?: string | null;
   /**
@@ -885,97 +885,97 @@ export interface GraphEdge {
   to: string;
 }
 /**
- * A node with what is said about it.
+ * A node with its properties.
  */
 export interface DrivingNode {
   /**
-   * Whether an edge into the node closes the cycle it is on.
+   * Whether the node drives its cycle: a delivery into it completes an iteration.
    */
   driver?: boolean;
   /**
-   * The id, 1 to 256 bytes, unique.
+   * The id, 1 to 256 bytes, unique within the graph.
    */
   id: string;
 }
 /**
- * Limits of the detector's own memory.
+ * Limits on the detector's own memory.
  */
 export interface Memory {
   /**
-   * Milliseconds of event time after which an idle run is forgotten: at its own next event, or while new runs come as soon as the clocks of two other runs say so.
+   * Milliseconds of event time after which an idle run is forgotten: when its own next event arrives or, while new runs are being created, once the event times of two other runs show that it has expired.
    */
   idleMs?: number;
   /**
-   * Bytes that all runs may take together, 1048576 (1 MiB) to 1099511627776 (1 TiB); by default 256 MiB, or 16 KiB for each of `maxRuns` where that is more. Counted from what is kept, equally on every platform: the heap takes about as much, and never more than half as much again. Where a run grows beyond it, others go in the order of `maxRuns`.
+   * Bytes that all runs together may use, 1048576 (1 MiB) to 1099511627776 (1 TiB). The default is 256 MiB, or 16 KiB for each of `maxRuns` if that is more. Computed from the stored data, identically on every platform; actual heap use is about the same and never more than 50 % higher. Runs are forgotten in the same order as for `maxRuns`.
    */
   maxBytes?: number | null;
   /**
-   * Runs kept at once, 1 to 1000000. Where more come, the least recently used goes first: one in which no loop was found before one with a loop. An event costs the same however many there are.
+   * Runs kept at once, 1 to 1000000. Beyond that, the least recently used run is forgotten, runs without a loop before runs with one. The cost of an event does not depend on the number of runs.
    */
   maxRuns?: number;
 }
 /**
- * The user's regular expressions, in the syntax of the `regex` crate; each at most 1,024 characters.
+ * Your own regular expressions, in the syntax of the `regex` crate, at most 1,024 characters each.
  */
 export interface Patterns {
   /**
-   * Signatures of outputs that the built-in ones do not know, tried first; at most 32.
+   * Output signatures in addition to the built-in ones, tried before them; at most 32.
    */
   signatures?: SignaturePattern[];
   /**
-   * Parts of an output that do not make two outputs differ; at most 32.
+   * Parts of an output to mask when outputs are compared; at most 32 patterns.
    */
   volatile?: string[];
 }
 /**
- * A user's output signature.
+ * A user-defined output signature.
  */
 export interface SignaturePattern {
   /**
-   * What an output must contain.
+   * The pattern that the output must contain.
    */
   pattern: string;
   /**
-   * The signature; `$1` or `${name}` insert what a group matched.
+   * The resulting signature. `$1` and `${name}` insert the text matched by a group.
    */
   signature: string;
 }
 /**
- * How often the phases of a workflow may be entered and left, per task of a run.
+ * Limits on how often phases of a workflow may be entered and left, per task of a run.
  */
 export interface Phases {
   /**
-   * Whether going back and forth between phases is found before a limit is reached.
+   * Whether going back and forth between phases is detected before a limit is reached.
    */
   cycleDetectionEnabled?: boolean;
   /**
-   * The most distinct phases that a cycle may go through to be found, 2 to 5.
+   * The longest cycle to detect, in distinct phases, 2 to 5.
    */
   cycleDetectionLength?: number;
   /**
-   * Whether transitions are judged at all.
+   * Whether transitions are judged.
    */
   enabled?: boolean;
   /**
-   * The label that such a gate carries, 1 to 100 characters.
+   * The label of such a gate, 1 to 100 characters without control characters.
    */
   hitlLabel?: string;
   /**
-   * Times that a phase may be left for the same other phase; 0 for any number. A retry, from a phase to itself, is a visit and no transition.
+   * Times a phase may be left for the same other phase; 0 for no limit. A retry (from a phase to itself) is a visit but not a transition.
    */
   maxTransitionsDefault?: number;
   /**
-   * Visits that a phase may have; 0 for any number.
+   * Visits allowed per phase; 0 for no limit.
    */
   maxVisitsDefault?: number;
   /**
-   * Settings per phase, by its name.
+   * Settings per phase, keyed by its name.
    */
   phases?: {
     [k: string]: PhaseConfig;
   };
   /**
-   * Whether what is refused goes to a human: `gate` instead of `block`.
+   * Whether refused transitions go to a human: `gate` instead of `block`.
    */
   triggerHitl?: boolean;
 }
@@ -984,38 +984,38 @@ export interface Phases {
  */
 export interface PhaseConfig {
   /**
-   * Visits that this phase may have; 0 for any number, absent for `maxVisitsDefault`.
+   * Visits allowed for this phase; 0 for no limit, `maxVisitsDefault` if absent.
    */
   maxVisits?: number | null;
 }
 /**
- * What tokens cost. Money that an event tells itself (`costMicros`) always counts more.
+ * Token prices. A cost given by the event itself (`costMicros`) takes precedence.
  */
 export interface Prices {
   /**
-   * What a million tokens cost on average, given, cached and answered taken together as your bill has them: a decimal such as `"2.50"`, in the currency that you think in. Read to the millionth; each event's cost is rounded down to one.
+   * Average price of a million tokens, over input, cached and output tokens, as on your bill: a decimal such as `"2.50"`, in your own currency. Precise to a millionth of the currency unit; the cost of each event is rounded down to one.
    */
   millionTokens?: string | null;
 }
 /**
- * What may leave in a verdict.
+ * What verdicts may reveal.
  */
 export interface Privacy {
   /**
-   * Whether payloads may leave.
+   * Whether verdicts may contain payloads.
    */
   payloads?: Payloads;
   /**
-   * A secret of 8 to 256 bytes under which signatures and evidence are made, so that nobody without it can try arguments, outputs and other texts out against them, or make two that seem equal. Detectors with another one give other signatures and the same verdicts otherwise. A snapshot holds it.
+   * A secret of 8 to 256 bytes that keys all signatures and evidence digests, so that without it nobody can guess arguments, outputs or other texts from them, or construct two that collide. It changes the signatures but otherwise not the verdicts. Snapshots contain it.
    */
   salt?: string | null;
 }
 /**
- * Settings of one rule. What is absent keeps the preset's value.
+ * Settings of one rule. Absent fields keep the preset's value.
  */
 export interface RuleConfig {
   /**
-   * Evidence from which the rule blocks; 0 never.
+   * Evidence at which the rule blocks; 0 for never.
    */
   block?: number | null;
   /**
@@ -1023,52 +1023,52 @@ export interface RuleConfig {
    */
   enabled?: boolean | null;
   /**
-   * Evidence from which the rule asks a human; 0 never.
+   * Evidence at which the rule asks a human; 0 for never.
    */
   gate?: number | null;
   /**
-   * Evidence from which the rule ends the run; 0 never.
+   * Evidence at which the rule ends the run; 0 for never.
    */
   halt?: number | null;
   /**
-   * Evidence from which the rule nudges; 0 never.
+   * Evidence at which the rule nudges; 0 for never.
    */
   nudge?: number | null;
   /**
-   * How far the rule looks back, in the rule's own unit.
+   * How far back the rule looks, in its own unit.
    */
   window?: number | null;
 }
 /**
- * Settings of the tools whose name matches.
+ * Settings of the tools whose names match a pattern.
  */
 export interface ToolConfig {
   /**
-   * Whether equal answers to different calls of the tool are evidence for `same-answer`, however short; by default only what searches and views answer is, and long answers.
+   * Whether any equal answers to different calls of the tool are evidence for `same-answer`, however short. By default, only long answers and those of searches and views are.
    */
   compareAnswers?: boolean | null;
   /**
-   * Whether calls of the tool are judged at all.
+   * Whether calls of the tool are judged.
    */
   enabled?: boolean | null;
   /**
-   * The only top-level argument fields that make two calls differ.
+   * The only top-level argument fields to compare. Mutually exclusive with `ignoreArgs`.
    */
   identityArgs?: string[];
   /**
-   * Top-level argument fields that do not make two calls differ.
+   * Top-level argument fields to ignore when calls are compared. Mutually exclusive with `identityArgs`.
    */
   ignoreArgs?: string[];
   /**
-   * Whether a successful call changes something; guessed from name and arguments where absent.
+   * Whether a successful call changes something. Inferred from the tool's name and arguments if absent.
    */
   mutates?: boolean | null;
   /**
-   * The tool is meant to be asked again and again: `repeated-call`, `blind-repeat`, `unanswered-call` and `cycle` have their thresholds trebled for its calls, and rules about what calls bring (`same-answer`, `no-effect`, `empty-handed`, `resubmission`, `reworded-request`) leave them out.
+   * Whether the tool is meant to be polled. If so, `repeated-call`, `blind-repeat`, `unanswered-call` and `cycle` triple their thresholds for its calls, and rules about the results of calls (`same-answer`, `no-effect`, `empty-handed`, `resubmission`, `reworded-request`) ignore them.
    */
   polling?: boolean | null;
   /**
-   * Rule settings for this tool.
+   * Rule settings for this tool, keyed by rule id.
    */
   rules?: {
     /**
@@ -1186,31 +1186,31 @@ export interface ToolConfig {
  */
 export interface ToolCallEvent extends Context {
   /**
-   * The arguments: any JSON, nested at most 120 deep.
+   * The arguments: any JSON value, nested at most 120 levels deep.
    */
   args?: unknown;
   /**
-   * Pairs the call with its result; a call id seen before with the same call is a replay.
+   * Links the call to its result. A call id seen before with the same call is a replay and counts once.
    */
   callId?: string | null;
   /**
-   * MCP hint, a prior only: calling again with the same arguments changes nothing more.
+   * MCP hint: whether repeating a call with the same arguments changes nothing more. No rule uses it yet.
    */
   idempotent?: boolean | null;
   /**
-   * The host's own loop key: replaces the arguments in comparison.
+   * The host's own loop key, compared instead of the arguments.
    */
   identity?: string | null;
   /**
-   * The arguments as text, where they are not valid JSON.
+   * The arguments as text, if they are not valid JSON.
    */
   rawArgs?: string | null;
   /**
-   * MCP hint, a prior only: the tool changes nothing.
+   * MCP hint: `true` if the tool changes nothing; `tools.NAME.mutates` takes precedence. `false` is ignored.
    */
   readOnly?: boolean | null;
   /**
-   * The resource acted upon; guessed from the arguments where absent.
+   * The resource acted on; inferred from the arguments if absent.
    */
   target?: string | null;
   /**
@@ -1232,33 +1232,33 @@ export interface Context {
    */
   at?: number | null;
   /**
-   * Money spent on the same, in millionths of the host's currency unit.
+   * Cost of the same response or turn, in millionths of the host's currency unit.
    */
   costMicros?: number | null;
   /**
-   * Echoed by hosts, never judged.
+   * The host's own names and values. The detector ignores them.
    */
   labels?: {
     [k: string]: string;
   };
   /**
-   * The task this task is a part of.
+   * The task of which this task is a part.
    */
   parentTask?: string | null;
   /**
-   * The assistant turn; the calls of a parallel batch share it.
+   * The assistant turn. Calls of a parallel batch share it.
    */
   round?: string | null;
   /**
-   * The run; absent means the one default run.
+   * The run; the default run if absent.
    */
   run?: string | null;
   /**
-   * The host's own step number, echoed in evidence.
+   * The host's own step number, repeated in evidence.
    */
   step?: number | null;
   /**
-   * Made by the host or by this library's own advice: never evidence, never counted against the agent.
+   * Produced by the host or by Loopwarden's own guidance: never evidence and never counted against the agent.
    */
   synthetic?: boolean;
   /**
@@ -1266,28 +1266,28 @@ export interface Context {
    */
   task?: string | null;
   /**
-   * Tokens of the model's answer that this event begins, or of the turn that it ends. Each is told once: of an answer that makes several events, the first one tells them.
+   * Tokens of the model response that this event starts, or of the turn that it ends. Report them once: if a response produces several events, on the first.
    */
   tokens?: number | null;
 }
 /**
- * What came of a tool call.
+ * The result of a tool call.
  */
 export interface ToolResultEvent extends Context {
   /**
-   * Pairs the result with its call; without it the oldest unanswered call of the tool is taken.
+   * Links the result to its call. If absent, it answers the oldest unanswered call of the tool.
    */
   callId?: string | null;
   /**
-   * Host metadata; compared only where `output` is empty.
+   * Host metadata; compared only if `output` is empty.
    */
   details?: unknown;
   /**
-   * Digest of the full output, where `output` is clipped.
+   * Digest of the full output, if `output` is truncated.
    */
   digest?: string | null;
   /**
-   * The host's own class of this error; replaces the text in error comparison.
+   * The host's own class of this error, compared instead of the text.
    */
   errorClass?: string | null;
   /**
@@ -1295,11 +1295,11 @@ export interface ToolResultEvent extends Context {
    */
   exitCode?: number | null;
   /**
-   * What became of the call.
+   * The outcome of the call.
    */
   outcome: Outcome;
   /**
-   * What the tool said. In JSON it may be any value: what is not text is compared as its JSON text.
+   * The output. In JSON it may be any value; a value other than a string is compared as JSON text.
    */
   output: unknown;
   /**
@@ -1317,11 +1317,11 @@ export interface ToolResultEvent extends Context {
  */
 export interface MessageEvent extends Context {
   /**
-   * Text by default.
+   * `text` if absent.
    */
   channel?: Channel | null;
   /**
-   * Digest of the full text, where `text` is clipped.
+   * Digest of the full text, if `text` is truncated.
    */
   digest?: string | null;
   /**
@@ -1335,15 +1335,15 @@ export interface MessageEvent extends Context {
   type: "message";
 }
 /**
- * A streamed piece of an assistant message.
+ * A streamed chunk of an assistant message.
  */
 export interface DeltaEvent extends Context {
   /**
-   * Text by default.
+   * `text` if absent.
    */
   channel?: Channel | null;
   /**
-   * The piece.
+   * The chunk.
    */
   text: string;
   type: "delta";
@@ -1363,11 +1363,11 @@ export interface OutputEvent extends Context {
  */
 export interface FailureEvent extends Context {
   /**
-   * Its class; recognised from the text where absent.
+   * Its class; recognised from the message if absent.
    */
   errorType?: ErrorType | null;
   /**
-   * File, line or component; extracted from the text where absent.
+   * File, line or component; extracted from the text if absent.
    */
   location?: string | null;
   /**
@@ -1401,11 +1401,11 @@ export interface ProgressEvent extends Context {
    */
   dependenciesAdded?: Marker | null;
   /**
-   * Patch text, or a digest of it.
+   * The patch, or a digest of it.
    */
   diff?: string | null;
   /**
-   * Documentation text, or a digest of it.
+   * The documentation, or a digest of it.
    */
   docs?: string | null;
   /**
@@ -1413,30 +1413,30 @@ export interface ProgressEvent extends Context {
    */
   filesCreated?: Marker | null;
   /**
-   * What the task is to achieve.
+   * What the task is meant to achieve.
    */
   goal?: string | null;
   /**
-   * Test figures.
+   * Test results.
    */
   tests?: Tests | null;
   type: "progress";
 }
 /**
- * Items done of a list.
+ * Progress through a list of items.
  */
 export interface Checklist {
   /**
-   * Items done.
+   * Items done; at most `total`.
    */
   done: number;
   /**
-   * Items in all.
+   * Items in total.
    */
   total: number;
 }
 /**
- * Test figures.
+ * Test results.
  */
 export interface Tests {
   /**
@@ -1444,24 +1444,24 @@ export interface Tests {
    */
   coverage?: number | null;
   /**
-   * How many tests fail.
+   * Number of failing tests.
    */
   failing?: number | null;
   /**
-   * Which tests fail, in any order.
+   * Names of the failing tests, in any order.
    */
   failingIds?: string[] | null;
   /**
-   * How many tests there are.
+   * Total number of tests.
    */
   total?: number | null;
 }
 /**
- * An outside judge's answer to a verdict that said `needsEvaluation`.
+ * An outside judge's answer to a verdict with `needsEvaluation`.
  */
 export interface EvaluationEvent extends Context {
   /**
-   * Per mille, 0 to 1000.
+   * The judge's confidence per mille, 0 to 1000.
    */
   confidence?: number | null;
   /**
@@ -1470,7 +1470,7 @@ export interface EvaluationEvent extends Context {
   reasoning?: string | null;
   type: "evaluation";
   /**
-   * The opinion.
+   * The assessment.
    */
   verdict: EvaluationVerdict;
 }
@@ -1479,7 +1479,7 @@ export interface EvaluationEvent extends Context {
  */
 export interface CollaborationEvent extends Context {
   /**
-   * The request's embedding: finite numbers, one length per pair of agents.
+   * The request's embedding: 1 to 4,096 finite numbers, not all zero; the same length for every request of a pair of agents.
    */
   embedding?: number[] | null;
   /**
@@ -1487,7 +1487,7 @@ export interface CollaborationEvent extends Context {
    */
   from: string;
   /**
-   * What for.
+   * What was asked for.
    */
   request: string;
   /**
@@ -1501,19 +1501,19 @@ export interface CollaborationEvent extends Context {
  */
 export interface AttemptEvent extends Context {
   /**
-   * What kept it from going on; a set.
+   * What blocked it. Order and duplicates do not matter.
    */
   blockers?: string[];
   /**
-   * What was done; a set.
+   * What was done. Order and duplicates do not matter.
    */
   completedWork?: string[];
   /**
-   * The session that attempted it.
+   * The session that made the attempt.
    */
   session?: string | null;
   /**
-   * Where the task stood.
+   * The state of the task after the attempt.
    */
   status: AttemptStatus;
   type: "attempt";
@@ -1523,7 +1523,7 @@ export interface AttemptEvent extends Context {
  */
 export interface TransitionEvent extends Context {
   /**
-   * The phase left; absent at the start.
+   * The phase left; absent for the first transition.
    */
   from?: string | null;
   /**
@@ -1537,7 +1537,7 @@ export interface TransitionEvent extends Context {
  */
 export interface TurnEvent extends Context {
   /**
-   * Time spent, in milliseconds.
+   * Duration in milliseconds.
    */
   durationMs?: number | null;
   /**
@@ -1559,7 +1559,7 @@ export interface TurnEvent extends Context {
  */
 export interface DeliveryEvent extends Context {
   /**
-   * The edge, where two nodes share several.
+   * The edge, if several connect the two nodes.
    */
   edge?: string | null;
   /**
@@ -1577,11 +1577,11 @@ export interface DeliveryEvent extends Context {
  */
 export interface HostEvent extends Context {
   /**
-   * Anything worth logging.
+   * Details worth logging.
    */
   detail?: string | null;
   /**
-   * What.
+   * What it did.
    */
   kind: HostKind;
   /**
@@ -1591,49 +1591,49 @@ export interface HostEvent extends Context {
   type: "host";
 }
 /**
- * Anything else that may repeat.
+ * Any other action that may repeat.
  */
 export interface CustomEvent extends Context {
   /**
-   * What makes two of them the same.
+   * Identifies the action: two with the same `name` and `key` are the same.
    */
   key: string;
   /**
-   * The kind of thing.
+   * The kind of action.
    */
   name: string;
   /**
-   * What came of it.
+   * The result of the action.
    */
   outcome?: string | null;
   type: "custom";
 }
 /**
- * One line of a scenario file. Keys that are not listed here are kept by tools and ignored.
+ * One line of a scenario file. Unknown keys are preserved by tools and otherwise ignored.
  */
 export interface Scenario {
   /**
-   * Further assertion points.
+   * Additional assertions.
    */
   checkpoints?: Checkpoint[];
   /**
-   * The configuration, where it is not the default one.
+   * The configuration; the default one if absent.
    */
   config?: Config | null;
   /**
-   * What happens.
+   * The events, in order.
    */
   events: TraceEvent[];
   /**
-   * What is expected; absent for unlabelled runs.
+   * The expected result; absent for unlabelled runs.
    */
   expect?: Expectation | null;
   /**
-   * Index of the event by which a loop must be found.
+   * Index of the event by which the loop must be detected.
    */
   expectAt?: number | null;
   /**
-   * The loop must not be found before `expectAt`.
+   * The loop must not be detected before `expectAt`.
    */
   firstAt?: boolean;
   /**
@@ -1641,7 +1641,7 @@ export interface Scenario {
    */
   id: string;
   /**
-   * The least level that counts as found.
+   * The lowest level that counts as detection; by default `nudge`.
    */
   minLevel?: Level | null;
   /**
@@ -1651,21 +1651,21 @@ export interface Scenario {
   [k: string]: unknown;
 }
 /**
- * A further assertion point of a scenario.
+ * An additional assertion within a scenario.
  */
 export interface Checkpoint {
   /**
-   * Index of the event after which it holds.
+   * Index of the event after which the expectation holds.
    */
   afterEvent: number;
   /**
-   * What holds there.
+   * The expectation at that point.
    */
   expect: Expectation;
   [k: string]: unknown;
 }
 /**
- * Where something happened. Absent parts stand for the one default scope.
+ * Where something happened. Absent parts mean the default scope.
  */
 export interface Scope {
   /**
@@ -1673,7 +1673,7 @@ export interface Scope {
    */
   agent?: string;
   /**
-   * The task this task is a part of.
+   * The task of which this task is a part.
    */
   parentTask?: string;
   /**
@@ -1686,11 +1686,11 @@ export interface Scope {
   task?: string;
 }
 /**
- * Why an input was refused. The state is as it was before the call.
+ * Why an input was rejected. The state is unchanged.
  */
 export interface ErrorRecord {
   /**
-   * Stable class, for programs.
+   * Stable error code, for programs.
    */
   code: ErrorCode;
   /**
@@ -1698,32 +1698,32 @@ export interface ErrorRecord {
    */
   field?: string;
   /**
-   * Lower-case sentence, for people.
+   * Lower-case sentence, for people; not meant to be parsed.
    */
   message: string;
   /**
-   * The offending value, shortened to 80 characters.
+   * The offending value, truncated to 80 characters.
    */
   value?: string;
 }
 /**
- * Counters for dashboards, since the detector was made.
+ * Counters for dashboards, since the detector was created.
  */
 export interface Metrics {
   /**
-   * Bytes that they take now, as `memory.maxBytes` counts them.
+   * Bytes currently used by these runs, computed as for `memory.maxBytes`.
    */
   bytes: number;
   /**
-   * The same because the walk oscillates.
+   * Likewise, because the task goes back and forth between phases.
    */
   cyclesDetected: number;
   /**
-   * Loops found, over all rules.
+   * Loops detected by all rules together.
    */
   detections: number;
   /**
-   * Loops found per agent; at most 64 agents are counted by name.
+   * Loops detected per agent; at most 64 agents are counted by name.
    */
   detectionsByAgent: {
     [k: string]: number;
@@ -1733,23 +1733,23 @@ export interface Metrics {
    */
   events: number;
   /**
-   * Refused transitions that were put before a human.
+   * Refused transitions that were referred to a human.
    */
   hitlTriggered: number;
   /**
-   * Loops of tasks: failures and requests.
+   * Loops of tasks, from failures and requests.
    */
   loops: LoopMetrics;
   /**
-   * How often a pattern of `patterns.volatile` or `patterns.signatures` would have taken too many steps on one text, so that it did not see the rest of it.
+   * How often matching a pattern of `patterns.volatile` or `patterns.signatures` was aborted because it would have taken too many steps on one text, so that the rest of the text was not matched.
    */
   patternsCutShort: number;
   /**
-   * Transitions that were refused because a phase had all of its visits: recorded ones, and those of which the host told with a `hook-block` and the rule's name that it obeyed a `check`.
+   * Transitions refused because a phase had used up its visits: recorded ones, and those that the host reported with a `hook-block` naming the rule, after a `check`.
    */
   phaseVisitsBlocked: number;
   /**
-   * Resets asked for.
+   * Resets requested.
    */
   resets: number;
   /**
@@ -1757,17 +1757,17 @@ export interface Metrics {
    */
   resolutionMs: number;
   /**
-   * Loops that were over when a reset or `continue` came, and the event time between both.
+   * Scopes with a detected loop that a reset or `continue` resolved.
    */
   resolved: number;
   /**
-   * Counters per rule, for every rule that ever fired.
+   * Counters per rule, for every rule that has fired.
    */
   rules: {
     [k: string]: RuleMetrics;
   };
   /**
-   * Runs held now.
+   * Runs currently held.
    */
   runs: number;
   /**
@@ -1775,7 +1775,7 @@ export interface Metrics {
    */
   runsCollected: number;
   /**
-   * Runs forgotten because `memory.maxRuns` or `memory.maxBytes` was reached (`scope-evicted`).
+   * Runs forgotten because of `memory.maxRuns` or `memory.maxBytes` (`scope-evicted`).
    */
   runsEvicted: number;
   /**
@@ -1783,20 +1783,20 @@ export interface Metrics {
    */
   taskPartsEvicted: number;
   /**
-   * Tasks that a run forgot with all that it had counted about them, because more than 32 were worked on or what is kept about them took too much: the one worked on the longest ago goes first.
+   * Tasks that a run forgot, with all their counters, because there were more than 32 of them or they took too much memory; the least recently used task is forgotten first.
    */
   tasksEvicted: number;
   /**
-   * The same because they had been made too often.
+   * Likewise, because the transition had been made too often.
    */
   transitionsBlocked: number;
   /**
-   * Verdicts by level.
+   * Verdicts by level; `continue` is not counted.
    */
   verdicts: LevelCounts;
 }
 /**
- * Counters of loops of tasks.
+ * Counters about loops of tasks.
  */
 export interface LoopMetrics {
   /**
@@ -1814,19 +1814,19 @@ export interface LoopMetrics {
    */
   averageLoopsPerTask: number;
   /**
-   * Failures and requests that were loops, each once.
+   * Failures and requests that counted as loops.
    */
   detected: number;
   /**
-   * Times a human was asked about a task; a gate that stands open is not counted again.
+   * Times a human was asked about a task; an open gate is not counted again.
    */
   gates: number;
   /**
-   * Loops counted when a human was asked, summed over `gates`.
+   * Loops counted at those gates, in total.
    */
   loopsBeforeGate: number;
   /**
-   * Counters set back.
+   * Counters reset to zero.
    */
   resets: number;
   /**
@@ -1834,7 +1834,7 @@ export interface LoopMetrics {
    */
   resolutionMs: number;
   /**
-   * Gates that a human answered, with `human-intervention` or `continue`; a task that is completed behind its gate is none.
+   * Gates that a human resolved, with `human-intervention` or `continue`. Completing the task does not count.
    */
   resolved: number;
   /**
@@ -1842,16 +1842,16 @@ export interface LoopMetrics {
    */
   taskRate: number;
   /**
-   * Tasks that failures, progress or requests were about, their parts not counted.
+   * Tasks with a failure, progress or request. Subtasks are not counted.
    */
   tasks: number;
   /**
-   * Those in which a loop was counted.
+   * Tasks in which a loop was counted.
    */
   tasksWithLoops: number;
 }
 /**
- * Failures and requests of one agent, and how many of them were loops.
+ * Failures and requests of one agent, and how many of them counted as loops.
  */
 export interface AgentLoops {
   /**
@@ -1859,7 +1859,7 @@ export interface AgentLoops {
    */
   events: number;
   /**
-   * Those that were loops, by themselves or as a judge saw them.
+   * Those that counted as loops, by themselves or by a judge's evaluation.
    */
   loops: number;
   /**
@@ -1872,15 +1872,15 @@ export interface AgentLoops {
  */
 export interface RuleMetrics {
   /**
-   * Loops that a human called a false alarm.
+   * Loops that a human marked as false alarms.
    */
   acknowledged: number;
   /**
-   * Loops found: the first finding of each.
+   * Loops detected, each counted once.
    */
   detections: number;
   /**
-   * Findings by the level they asked for.
+   * Findings by their own level.
    */
   levels: LevelCounts;
 }
@@ -1914,15 +1914,15 @@ export interface LevelCounts {
  */
 export interface Report {
   /**
-   * Of a loop of attempts, the latest ones, oldest first.
+   * For a loop of attempts: the latest ones, oldest first.
    */
   attempts?: AttemptEvidence[];
   /**
-   * The latest finding of every loop seen in the scope, newest first, at most 8.
+   * The latest finding of every loop detected in the scope, newest first, at most 8.
    */
   findings: Finding[];
   /**
-   * The latest occurrences of the strongest of them in words, oldest first, where its rule keeps them: its iterations, failures or attempts.
+   * Recent occurrences of the strongest finding in words, oldest first, if its rule keeps them: iterations, failures or attempts.
    */
   history?: string[];
   /**
@@ -1930,11 +1930,11 @@ export interface Report {
    */
   level: Level;
   /**
-   * Of a loop of attempts, what an orchestrator logs about it: that it was found, and what was done.
+   * For a loop of attempts: log lines for the orchestrator, saying that it was detected and what was done.
    */
   log?: string[];
   /**
-   * What a person can answer.
+   * The answers that a person can give.
    */
   options: ReportOption[];
   /**
@@ -1951,11 +1951,11 @@ export interface AttemptEvidence {
    */
   at?: number;
   /**
-   * What the attempt was blocked by, at most 16 and together about 240 characters.
+   * What blocked the attempt: at most 16 entries, about 240 characters in total.
    */
   blockers: string[];
   /**
-   * How many more blockers there were.
+   * Number of further blockers.
    */
   moreBlockers?: number;
   /**
@@ -1963,7 +1963,7 @@ export interface AttemptEvidence {
    */
   seq: number;
   /**
-   * The session, where the event named one; at most 64 characters.
+   * The session if the event named one, truncated to 64 characters.
    */
   session?: string;
   /**
@@ -1980,11 +1980,11 @@ export interface AttemptEvidence {
  */
 export interface Finding {
   /**
-   * How sure the rule is, per mille.
+   * The rule's confidence per mille, 0 to 1000.
    */
   confidence: number;
   /**
-   * How much evidence there is, in the rule's own unit.
+   * The amount of evidence, in the rule's own unit.
    */
   count: number;
   /**
@@ -2000,11 +2000,11 @@ export interface Finding {
    */
   kind: string;
   /**
-   * Last event of the loop so far.
+   * Sequence number of the loop's latest event.
    */
   lastSeq: number;
   /**
-   * The level this finding alone asks for.
+   * The level that this finding alone asks for.
    */
   level: Level;
   /**
@@ -2012,19 +2012,19 @@ export interface Finding {
    */
   message: string;
   /**
-   * Where text repeats itself: characters (Unicode scalar values) of the message or stream that began at `onsetSeq`, up to the point from which on it says nothing new. A host may cut there.
+   * For text that repeats itself: characters (Unicode scalar values) from the start of the message or stream that began at `onsetSeq` to the point after which nothing new is said. A host may cut the text there.
    */
   onsetOffset?: number;
   /**
-   * First event of the loop: where a host may rewind to.
+   * Sequence number of the loop's first event, to which a host may rewind.
    */
   onsetSeq: number;
   /**
-   * Steps of one lap, for cycles.
+   * Steps per lap, for cycles.
    */
   period?: number;
   /**
-   * Why it counts, where that was decided: the reason in a word, and what a judge gave as his, at most 300 characters.
+   * Why it counts, if that was a decision: the reason in brief, and what a judge gave as the reason, at most 300 characters.
    */
   reasoning?: string;
   /**
@@ -2036,15 +2036,15 @@ export interface Finding {
    */
   rule: RuleId;
   /**
-   * Where; the findings of one verdict share it.
+   * Where it happened; shared by all findings of a verdict.
    */
   scope: Scope;
   /**
-   * What repeats, printable, without raw arguments.
+   * A printable name of what repeats, without raw arguments. Used to exempt it.
    */
   signature: string;
   /**
-   * The threshold of the strongest rung that `count` reached.
+   * The threshold of the strongest level that `count` reached, in the same unit.
    */
   threshold: number;
   /**
@@ -2053,27 +2053,27 @@ export interface Finding {
   wasted: Wasted;
 }
 /**
- * One event that a finding rests on.
+ * One event that supports a finding.
  */
 export interface Evidence {
   /**
-   * The beginning of the call's arguments, at most 120 characters, only where `privacy.payloads` is `excerpt`.
+   * The first 120 characters of the call's arguments; only if `privacy.payloads` is `excerpt`.
    */
   args?: string;
   /**
-   * When it happened, in milliseconds since the Unix epoch; of events from before the loop was first reported, nothing but their number and digest is known.
+   * Event time in milliseconds since the Unix epoch. For events before the loop was first reported, only sequence number, step and digest are known.
    */
   at?: number;
   /**
-   * The first 16 hexadecimal digits of a domain-tagged SHA-256 of what was compared.
+   * The first 16 hexadecimal digits of a domain-separated SHA-256 of what was compared.
    */
   digest: string;
   /**
-   * The beginning of what came back or was said, at most 120 characters, only where `privacy.payloads` is `excerpt`.
+   * The first 120 characters of the output or message; only if `privacy.payloads` is `excerpt`.
    */
   excerpt?: string;
   /**
-   * What became of the call, where it is known.
+   * The outcome of the call, if known.
    */
   outcome?: Outcome;
   /**
@@ -2085,24 +2085,24 @@ export interface Evidence {
    */
   step?: number;
   /**
-   * The tool that was called, printable.
+   * The tool called, in printable form.
    */
   tool?: string;
 }
 /**
- * What was spent since the onset of a loop, as far as the events told.
+ * What was spent since the onset of a loop, as far as the events report it.
  */
 export interface Wasted {
   /**
-   * Millionths of the host's currency unit.
+   * Cost in millionths of the host's currency unit.
    */
   costMicros?: number;
   /**
-   * Events of the scope.
+   * Events of the scope since the onset.
    */
   events: number;
   /**
-   * Milliseconds of event time.
+   * Elapsed event time in milliseconds.
    */
   milliseconds?: number;
   /**
@@ -2124,21 +2124,21 @@ export interface ReportOption {
   title: string;
 }
 /**
- * Where a scope stands.
+ * The current status of a scope.
  */
 export interface Status {
   /**
-   * Attempts per task; the task without a name has the empty one.
+   * Attempts per task, of the scope's task only if it names one. The key of the unnamed task is the empty string.
    */
   attempts?: {
     [k: string]: AttemptStanding;
   };
   /**
-   * What is left of the budgets.
+   * The remaining budgets of the run.
    */
   budgetsLeft: BudgetsLeft;
   /**
-   * Every cycle of the workflow; of one that is learned, those that the scope's task went through.
+   * Every cycle of the workflow; if the workflow is learned, those that the scope's task went through.
    */
   cycles?: CycleStatus[];
   /**
@@ -2146,7 +2146,7 @@ export interface Status {
    */
   events: number;
   /**
-   * Whether any event was of the scope.
+   * Whether any event of the scope has been recorded.
    */
   known: boolean;
   /**
@@ -2154,27 +2154,27 @@ export interface Status {
    */
   level: Level;
   /**
-   * Loops counted for the scope's task, a subtask's with its parent's; the most of any task where the scope names none.
+   * Loops counted for the scope's task, where a subtask counts with its parent; without a task, the highest count of any task.
    */
   loopCount: number;
   /**
-   * What was said of that task's latest failure or request, such as `Exact error message match`.
+   * The reason given for that task's latest failure or request, such as `Exact error message match`.
    */
   loopReason?: string;
   /**
-   * Every node of the workflow by its name, and every other one that has had a turn: as the scope's task stands, or the whole run where the scope names none. What is left of a budget is what the whole run leaves.
+   * Every node of the workflow and every other node that has had a turn, by name: for the scope's task, or for the whole run if the scope names none. Remaining budgets are those of the whole run.
    */
   nodes?: {
     [k: string]: NodeStanding;
   };
   /**
-   * Phases per task; the task without a name has the empty one.
+   * Phases per task, of the scope's task only if it names one. The key of the unnamed task is the empty string.
    */
   phases?: {
     [k: string]: PhaseStanding;
   };
   /**
-   * Every enabled rule that holds evidence about the scope. Of a scope that names a task or an agent these are the rules that keep their evidence by task, and the ones about outputs; the others are the run's.
+   * Every enabled rule that holds evidence about the scope. For a scope with a task or an agent, only rules that keep evidence per task and rules about outputs; the others belong to the run.
    */
   rules: RuleStanding[];
   /**
@@ -2182,16 +2182,16 @@ export interface Status {
    */
   scope: Scope;
   /**
-   * Calls that got an outcome.
+   * Calls with a result.
    */
   steps: number;
   /**
-   * The scope's latest numbers of failing tests, oldest first, as `7 → 4 → 2`.
+   * Recent numbers of failing tests of the scope, oldest first; for example `7 → 4 → 2`.
    */
   trend?: string;
 }
 /**
- * Where the attempts at one task stand.
+ * The attempts at one task so far.
  */
 export interface AttemptStanding {
   /**
@@ -2204,24 +2204,24 @@ export interface AttemptStanding {
   lastAttempt?: number;
 }
 /**
- * What is left of the configured budgets.
+ * The remaining part of the configured budgets; absent where no budget is set.
  */
 export interface BudgetsLeft {
   /**
-   * Iterations.
+   * Iterations left.
    */
   iterations?: number;
   /**
-   * Milliseconds of event time.
+   * Milliseconds of event time left.
    */
   runtimeMs?: number;
 }
 /**
- * Where a cycle of the workflow stands.
+ * The current state of a cycle of the workflow.
  */
 export interface CycleStatus {
   /**
-   * Iterations so far, for people: `Loop 3/8`, or `Loop 3` where they are not limited.
+   * Iterations so far in readable form: `Loop 3/8`, or `Loop 3` without a limit.
    */
   badge: string;
   /**
@@ -2229,19 +2229,19 @@ export interface CycleStatus {
    */
   cycleId: string;
   /**
-   * Digests of the last diffs, oldest first; like the other three only of the cycle that was last active.
+   * Digests of the latest diffs, oldest first. This and the next three fields are filled only for the cycle that was last active.
    */
   diffHashes: string[];
   /**
-   * Digests of the last documents, oldest first.
+   * Digests of the latest documents, oldest first.
    */
   docsHashes?: string[];
   /**
-   * The node whose turn begins an iteration.
+   * The node whose incoming deliveries complete iterations.
    */
   driver: string;
   /**
-   * Digests of the last sets of failing tests, oldest first.
+   * Digests of the latest sets of failing tests, oldest first.
    */
   failingTestSignatures: string[];
   /**
@@ -2249,7 +2249,7 @@ export interface CycleStatus {
    */
   iterations: number;
   /**
-   * Iterations that are left, where they are limited.
+   * Iterations left, if limited.
    */
   iterationsLeft?: number;
   /**
@@ -2261,33 +2261,33 @@ export interface CycleStatus {
    */
   nodes: string[];
   /**
-   * Digests of the last node outputs, oldest first.
+   * Digests of the latest node outputs, oldest first.
    */
   outputHashes: string[];
   /**
-   * The latest numbers of failing tests while the cycle was active, oldest first, as `7 → 4 → 2`.
+   * Recent numbers of failing tests while the cycle was active, oldest first; for example `7 → 4 → 2`.
    */
   trend?: string;
 }
 /**
- * Where a node of the workflow stands.
+ * The current state of a node of the workflow.
  */
 export interface NodeStanding {
   /**
-   * Milliseconds that its turns may still take together, where they are limited.
+   * Milliseconds left for its turns in total, if limited.
    */
   runtimeMsLeft?: number;
   /**
-   * Turns it has ended.
+   * Turns it has completed.
    */
   turns: number;
   /**
-   * Turns that are left, where they are limited.
+   * Turns left, if limited.
    */
   turnsLeft?: number;
 }
 /**
- * Where one task stands in its workflow.
+ * The phases of one task so far.
  */
 export interface PhaseStanding {
   /**
@@ -2297,28 +2297,28 @@ export interface PhaseStanding {
     [k: string]: number;
   };
   /**
-   * The latest phases, oldest first, as `implement → test → fix`; at most 11.
+   * The latest phases, oldest first, at most 11; for example `implement → test → fix`.
    */
   walk?: string;
 }
 /**
- * Where one rule stands.
+ * The current state of a rule.
  */
 export interface RuleStanding {
   /**
-   * The evidence the rule holds now of what is furthest up its ladder, in its own unit.
+   * Current evidence, in the rule's own unit, of whatever has come furthest towards a threshold.
    */
   count: number;
   /**
-   * What happens there.
+   * The level at that threshold.
    */
   nextLevel?: Level;
   /**
-   * The next threshold above it, for one more of the same. A loop that comes back after it was told of may be refused before that, and calls that are made again after they were refused count as if they had run.
+   * The next threshold that more of the same would reach. A loop that returns after it was reported may be blocked earlier, and refused calls that are made again count as if they had run.
    */
   nextThreshold?: number;
   /**
-   * Why no next threshold is given, where there is one; absent as well where the strongest level has been reached, or the rule has no thresholds.
+   * Why `nextThreshold` is absent. Not given if the strongest level has been reached or the rule has no thresholds.
    */
   noNext?: NoNext;
   /**
@@ -2335,11 +2335,11 @@ export interface VerdictFields {
    */
   findings: Finding[];
   /**
-   * Text to put before the agent.
+   * Guidance to show to the agent.
    */
   guidance?: string;
   /**
-   * Why the run should end, when `level` is `halt`.
+   * Why the run should end, if `level` is `halt`.
    */
   haltReason?: HaltReason;
   /**
@@ -2355,7 +2355,7 @@ export interface VerdictFields {
    */
   needsEvaluation: boolean;
   /**
-   * What the judge should be asked: compact, without payloads.
+   * The question for that judge: compact, without payloads.
    */
   question?: string;
   /**
@@ -2367,40 +2367,40 @@ export interface VerdictFields {
    */
   records?: LoopRecord[];
   /**
-   * What an orchestrator should put into its context.
+   * An entry for an orchestrator to put into its context.
    */
   recovery?: Recovery;
   /**
-   * The event's number in this detector, counted from 0 and only for recorded events.
+   * The event's sequence number in this detector, counted from 0 over recorded events only.
    */
   seq: number;
   /**
-   * Further ideas for the host or a human.
+   * Further suggestions for the host or a human.
    */
   suggestedActions: string[];
   /**
-   * What it would have been told in enforce mode; only in shadow mode.
+   * In shadow mode only: the level that `enforce` mode would have given.
    */
   wouldBe?: Level;
 }
 /**
- * What an orchestrator should put into its context after a loop of attempts at one task.
+ * An entry for an orchestrator to put into its context after a loop of attempts at one task.
  */
 export interface Recovery {
   /**
-   * The blockers it is about, and no others.
+   * The blockers it applies to, and no others.
    */
   blockers: string[];
   /**
-   * The task it is about, and nothing else.
+   * The task it applies to, and no other.
    */
   task?: string;
   /**
-   * The entry.
+   * The text of the entry.
    */
   text: string;
   /**
-   * What kind of entry it is.
+   * The kind of entry.
    */
   topic: RecoveryTopic;
 }
