@@ -73,7 +73,7 @@ async function tour({ client, heard }: Connected): Promise<unknown[]> {
   const progress: unknown[] = [];
   const call = (name: string, args: Record<string, unknown> = {}) => client.callTool({ name, arguments: args });
   const long = client.callTool(
-    { name: "trigger-long-running-operation", arguments: { duration: 0.3, steps: 3 } },
+    { name: "trigger-long-running-operation", arguments: { duration: 1.5, steps: 3 } },
     undefined,
     { onprogress: (told) => progress.push(told.progress) },
   );
