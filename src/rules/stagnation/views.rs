@@ -7,7 +7,7 @@ use crate::model::{HaltReason, ToolResult};
 use crate::rules::streak::Streak;
 use crate::rules::{Cx, Signal, many};
 use crate::state::{Call, Recent, Ring, Step};
-use crate::text::{Asks, Edit, Empty, Words, combine, heading, mark, progress, scrolls};
+use crate::text::{Asks, Edit, Empty, Words, combine, heading, mark, scrolls};
 use alloc::{boxed::Box, format};
 
 /// Headings that are kept, and targets.
@@ -20,8 +20,6 @@ const VIEW: usize = 60;
 const PLACE: usize = 256;
 /// Bytes from which similar answers to questions in words are not about different things.
 const LONG: usize = 200;
-/// Lines of a view that may tell how far down it is.
-const HEADED: usize = 3;
 /// Known views in a row from which they are reported.
 const ROW: u32 = 3;
 /// Bits of [`Again::moved`]: the sum of the heading's figures has risen, and has fallen.
@@ -47,14 +45,12 @@ struct Again {
     /// The sum of the figures in the latest heading (`sum`), and how it has moved in the row (`moved`).
     sum: u32,
     moved: u8,
-    /// How far the first lines of the latest views said that they are (`page 3 of 9`).
-    reached: Recent<HEADS>,
     round: u32,
     /// Changes made before the latest view.
     changes: u32,
     row: Streak,
 }
-codec!(struct Again { known, targets, sum, moved, reached, round, changes, row });
+codec!(struct Again { known, targets, sum, moved, round, changes, row });
 
 /// What was shown.
 #[derive(Clone, Debug, Default)]
@@ -161,7 +157,6 @@ impl Again {
     /// Records a view whose heading came before; true if it counts as seen again. An `idle` one may look the same
     /// without going in circles.
     fn took(&mut self, step: &Step, call: &Call, result: &ToolResult, (idle, changes): (bool, u32), salt: u64) -> bool {
-        let output = result.output.as_str();
         // When a page is redrawn, the numbers of its elements change.
         let renumbered = call.asks.shows() && step.kin.before.is_some();
         let elsewhere = self.acts_elsewhere(call) && !renumbered;
@@ -196,14 +191,7 @@ impl Again {
         };
         // A call made for its answer: what a shell runs may well say the same after each change.
         let unmoved = || equal && (call.quiet == Empty::Nothing || trouble(step, result, salt) != 0);
-        let head = result
-            .output
-            .match_indices('\n')
-            .nth(HEADED - 1)
-            .map_or(output, |(end, _)| output.get(..end).unwrap_or_default());
-        let reached = progress(head);
-        let gets_on = reached != 0 && !self.reached.met(reached);
-        if elsewhere || !asked_alike || gets_on {
+        if elsewhere || !asked_alike {
             self.ends();
             return false;
         }
