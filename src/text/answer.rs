@@ -394,15 +394,10 @@ pub(super) fn says(text: &str) -> Says {
 /// Whether a tagged text begins with the status of something that is still going on, as coding agents report a
 /// background command: `<status>running</status>`, followed by its log.
 fn tells_running(text: &str) -> bool {
-    let mut rest = if text.starts_with('<') { head(text, TAGGED) } else { "" };
-    while let Some((_, value)) = rest.split_once("status>") {
-        let (state, after) = value.split_once('<').unwrap_or_default();
-        if is_waiting_state(state) {
-            return true;
-        }
-        rest = after;
-    }
-    false
+    text.starts_with('<')
+        && head(text, TAGGED)
+            .split_once("<status>")
+            .is_some_and(|(_, status)| is_waiting_state(status.split('<').next().unwrap_or_default()))
 }
 
 /// The first words of all phrases.

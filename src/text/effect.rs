@@ -5,6 +5,7 @@
 //! figures are the state is not known beforehand, so figures are compared if they follow the same word in both results.
 
 use super::ends::head;
+use super::frame::frame;
 use super::words::{begins_address, find, hashed as hash, hashed_word};
 use crate::codec::codec;
 use alloc::{string::String, vec::Vec};
@@ -196,14 +197,13 @@ fn frames(line: &str) -> bool {
     line.starts_with("```") || line.trim_start_matches('#').starts_with(' ') && line.starts_with('#')
 }
 
-/// [`State::lines`] of a result. Digits are ignored, because scrolling renumbers the elements of a page.
+/// [`State::lines`] of a result. Numbers are ignored, because scrolling renumbers the elements of a page.
 fn sketch(output: &str) -> u64 {
     let mut groups = [u8::MAX; 8];
     let mut count = 0;
     for line in head(output, VIEWED).lines().map(str::trim).filter(|line| !line.is_empty()) {
         count += 1;
-        let line = hash(line.chars().filter(|char| !char.is_ascii_digit()));
-        let [group, byte, ..] = line.wrapping_mul(0x9e37_79b1).to_be_bytes();
+        let [group, byte, ..] = frame(line).wrapping_mul(0x9e37_79b1).to_be_bytes();
         if let Some(least) = groups.get_mut(usize::from(group & 7)) {
             *least = byte.min(*least);
         }
