@@ -48,7 +48,8 @@ pub(crate) struct State {
     figures: Vec<(u32, u32)>,
     /// Length of the result in bytes.
     length: u32,
-    /// MinHash of its lines: the smallest hash byte of each of eight groups; 0 for fewer than [`VIEW`] lines.
+    /// MinHash of its lines: the smallest hash byte of each of eight groups; 0 without an address or for fewer than
+    /// [`VIEW`] lines.
     lines: u64,
 }
 codec!(struct State { place, act, figures, length, lines });
@@ -72,11 +73,11 @@ impl State {
         let whole = output;
         let output = head(output, HEAD);
         let lines = output.lines().map(str::trim).filter(|line| !line.is_empty()).take(LINES);
-        let mut state = Self { length, lines: sketch(whole), ..Self::default() };
+        let mut state = Self { length, ..Self::default() };
         let mut told = false;
         for (index, line) in lines.enumerate() {
             let line = head(line, LINE);
-            if !told && !frames(line) {
+            if !told && !introduces(line) {
                 told = true;
                 // Structured data has no sentence that tells what was done.
                 let data = line.starts_with(['{', '[']);
@@ -91,6 +92,10 @@ impl State {
             if index >= figured && state.place != 0 {
                 break;
             }
+        }
+        // Compared only between results with the same address.
+        if state.place != 0 {
+            state.lines = min_hash(whole);
         }
         state
     }
@@ -193,12 +198,12 @@ impl State {
 }
 
 /// Whether a line only introduces what follows and names no action: a Markdown heading or a code fence.
-fn frames(line: &str) -> bool {
-    line.starts_with("```") || line.trim_start_matches('#').starts_with(' ') && line.starts_with('#')
+fn introduces(line: &str) -> bool {
+    line.starts_with("```") || line.starts_with('#') && line.trim_start_matches('#').starts_with(' ')
 }
 
 /// [`State::lines`] of a result. Numbers are ignored, because scrolling renumbers the elements of a page.
-fn sketch(output: &str) -> u64 {
+fn min_hash(output: &str) -> u64 {
     let mut groups = [u8::MAX; 8];
     let mut count = 0;
     for line in head(output, VIEWED).lines().map(str::trim).filter(|line| !line.is_empty()) {

@@ -30,8 +30,6 @@ pub(crate) struct Masked {
     pub(crate) letters: u32,
     /// Number of tokens masked.
     pub(crate) masked: u32,
-    /// Whether there was a number outside masked tokens; heavy masking has replaced it by `#`.
-    pub(crate) digits: bool,
 }
 
 /// Letters are counted up to this many: no caller needs more, and counting on would cost as much as the pass itself.
@@ -141,7 +139,6 @@ struct Pass<'a, const HEAVY: bool> {
     looked: usize,
     masked: u32,
     letters: u32,
-    digits: bool,
     /// Line ends and the like were copied with the text around them, and must become blanks.
     breaks: bool,
     /// Heavy: the text has no capitals beyond ASCII (the first of those is `À`), so the result can be lower-cased at
@@ -168,7 +165,6 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
             looked: 0,
             masked: 0,
             letters: 0,
-            digits: false,
             breaks: false,
             ascii: HEAVY && text.bytes().fold(0, u8::max) < 0xc3,
             numbers,
@@ -213,7 +209,7 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
             own.iter_mut().for_each(|byte| *byte = if *byte < b' ' { b' ' } else { *byte });
             *self.out = String::from_utf8(made).unwrap_or_default();
         }
-        Masked { letters: self.letters, masked: self.masked, digits: self.digits }
+        Masked { letters: self.letters, masked: self.masked }
     }
 
     /// Handles the byte at `at` and advances by at least one.
@@ -346,7 +342,6 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
                 end
             }
         };
-        self.digits = true;
         if HEAVY {
             // Grouped and decimal digits are one number.
             let mut to = plain.unwrap_or_else(|| end_of_digits(self.bytes, digit));
