@@ -14,7 +14,7 @@ const WINDOW: usize = 28_000;
 const COMMON: usize = 60;
 
 /// Bytes added to a function's size in scores, so that tiny functions do not come first.
-const OVERHEAD: usize = 30;
+const OVERHEAD: usize = 60;
 
 /// The module with a name section by which `wasm-opt --reorder-functions-by-name` orders its functions.
 pub(crate) fn named(module: &[u8]) -> Result<Vec<u8>> {
