@@ -14,7 +14,7 @@ use crate::model::{
 };
 use crate::policy::Judgement;
 use crate::rules::{Fact, LONGEST_NAME, Settings, description, mismatch};
-use crate::state::{Graph, Store, Whose, open, seal, task_key};
+use crate::state::{Graph, ScopeKeys, Store, open, seal, task_key};
 use crate::text::{self, Scratch, key};
 use crate::{json, metrics, report};
 use alloc::{format, string::String, string::ToString, vec::Vec};
@@ -204,7 +204,7 @@ impl Detector {
         let task = scope.task.as_deref().map(task_key);
         let Some(run) = self.state.store.get_mut(scope) else { return Vec::new() };
         let of = if reason == ResetReason::Manual { None } else { task };
-        metrics::resolve(metrics, &run.standings.sum(&Whose { task: of, ..Whose::default() }), run.now);
+        metrics::resolve(metrics, &run.standings.sum(&ScopeKeys { task: of, ..ScopeKeys::default() }), run.now);
         let human = reason == ResetReason::HumanIntervention;
         let why = match reason {
             ResetReason::TaskCompleted => "Task completed successfully",
@@ -262,7 +262,7 @@ impl Detector {
         let metrics = &mut self.state.metrics;
         match decision {
             Decision::Continue => {
-                let whose = Whose { task: scope.task.as_deref().map(task_key), ..Whose::default() };
+                let whose = ScopeKeys { task: scope.task.as_deref().map(task_key), ..ScopeKeys::default() };
                 metrics::resolve(metrics, &run.standings.sum(&whose), run.now);
                 run.stopped = false;
                 let cleared = run.rules.task_loop.clear(whose.task, true);

@@ -14,7 +14,7 @@ use crate::model::{
     Body, Config, Context, Event, Evidence, Finding, HaltReason, Level, Mode, Outcome, Recommendation, Record, Scope,
     ToolCall, Verdict, Wasted,
 };
-use crate::rules::{Description, Limits, More, RULES, Raised, Settings, Signal};
+use crate::rules::{Description, HostAdvice, Limits, RULES, Raised, Settings, Signal};
 use crate::state::{Onset, Ring, Run, Spent};
 use crate::text::{Digests, Key, combine, key, number, printable, shown, sort_few};
 use alloc::{string::String, string::ToString, sync::Arc, vec, vec::Vec};
@@ -36,16 +36,16 @@ const COUNTS_LOOPS: &str = "task-loop";
 /// The level reported for each loop, and the exemptions made by a human.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ladder {
-    said: Ring<Said>,
+    said: Ring<ReportedLoop>,
     exempt: Ring<Exemption>,
 }
 codec!(struct Ladder { said, exempt });
 
 #[derive(Clone, Copy, Debug)]
-struct Said {
+struct ReportedLoop {
     identity: Key,
     /// Where the loop was last seen.
-    place: Place,
+    place: TaskPlace,
     level: Level,
     onset: Onset,
     /// The event at which the loop was last seen. Evidence that began later is a relapse.
@@ -56,9 +56,9 @@ struct Said {
     round: Option<Key>,
     mutations: u64,
 }
-codec!(struct Said { identity, place, level, onset, seen, refused, round, mutations });
+codec!(struct ReportedLoop { identity, place, level, onset, seen, refused, round, mutations });
 
-impl Said {
+impl ReportedLoop {
     /// Whether a call is the agent insisting after a refusal: not a copy within the round of the refused call, which
     /// was decided on before the refusal, nor a retry after a change.
     fn insists(&self, call: &Occasion, mutations: u64) -> bool {
@@ -69,11 +69,11 @@ impl Said {
 
 /// The task of an event, 0 for none, and its parent task.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Place {
+pub(crate) struct TaskPlace {
     pub(crate) task: Key,
     pub(crate) parent: Option<Key>,
 }
-codec!(struct Place { task, parent });
+codec!(struct TaskPlace { task, parent });
 
 /// The kind of event being judged, which determines the wording of a block.
 #[derive(Clone, Copy, Debug)]
@@ -134,7 +134,7 @@ impl Ladder {
     /// the current event.
     fn give(
         &mut self,
-        (identity, place): (Key, Place),
+        (identity, place): (Key, TaskPlace),
         raw: Level,
         onset: Onset,
         now: u64,
@@ -160,7 +160,7 @@ impl Ladder {
                 (given, given, Loop::New, onset)
             }
         };
-        let said = Said { identity, place, level: remembered, onset, seen: now, refused, round, mutations };
+        let said = ReportedLoop { identity, place, level: remembered, onset, seen: now, refused, round, mutations };
         self.said.push(said, REMEMBERED);
         (given, is, onset)
     }
@@ -205,7 +205,7 @@ impl Ladder {
 
     /// Forgets the reported levels, for one task or for all. Exemptions stay.
     pub(crate) fn rearm(&mut self, task: Option<Key>) {
-        let is_kept = |place: &Place, task| place.task != task && place.parent != Some(task);
+        let is_kept = |place: &TaskPlace, task| place.task != task && place.parent != Some(task);
         self.said.retain(|said| task.is_some_and(|task| is_kept(&said.place, task)));
     }
 
@@ -225,7 +225,7 @@ pub(crate) fn decide(
     run: &mut Run,
     mut raised: Vec<Raised>,
     occasion: &Occasion,
-    place: Place,
+    place: TaskPlace,
     scene: &Scene<'_>,
 ) -> Judgement {
     let config = &settings.config;
@@ -283,7 +283,7 @@ fn hear<'a>(
     rule: &'static Description,
     limits: &Limits,
     signal: &'a mut Signal,
-    (config, occasion, place): (&Config, &Occasion, Place),
+    (config, occasion, place): (&Config, &Occasion, TaskPlace),
     run: &mut Run,
     judgement: &mut Judgement,
 ) -> Option<Graded<'a>> {
@@ -315,7 +315,7 @@ fn hear<'a>(
     let (given, is, onset) = run.ladder.give((identity, place), raw, signal.onset, run.touched, limits);
     signal.onset = onset;
     // An advisory finding is not blocked for having been reported before.
-    let given = if signal.extra.only_told { given.min(raw) } else { given };
+    let given = if signal.extra.advisory { given.min(raw) } else { given };
     let level = if given == Level::Gate && !config.attended { config.unattended_level } else { given };
     if signal.extra.recommend && level == Level::Observe {
         verdict.recommendation = signal.advice.recommendation;
@@ -333,7 +333,7 @@ fn lead(verdict: &mut Verdict, told: &Graded<'_>, occasion: &Occasion) {
     if level >= Level::Nudge {
         verdict.recommendation = signal.advice.recommendation;
         verdict.guidance = Some(guidance(level, signal, occasion));
-        let More { actions: own, label, recovery, .. } = signal.extra.more();
+        let HostAdvice { actions: own, label, recovery, .. } = signal.extra.more();
         verdict.suggested_actions = if own.is_empty() { actions(level, signal.onset.seq) } else { own.clone() };
         verdict.label.clone_from(label);
         verdict.recovery.clone_from(recovery);

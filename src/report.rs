@@ -2,7 +2,7 @@
 
 use crate::model::{Evidence, Finding, Level, Recommendation, Report, ReportOption, Scope, Wasted};
 use crate::rules::description;
-use crate::state::{FINDINGS_OF_ONE, Run, Whose, owner_key, task_key};
+use crate::state::{FINDINGS_OF_ONE, Run, ScopeKeys, owner_key, task_key};
 use crate::text::markdown;
 use alloc::{format, string::String, string::ToString, vec::Vec};
 use core::fmt::Write as _;
@@ -15,9 +15,9 @@ const DETECTED: &str = " ← Loop detected";
 pub(crate) fn report(scope: &Scope, run: Option<&Run>) -> Report {
     let Some(run) = run else { return Report { scope: scope.clone(), ..Report::default() } };
     let findings: Vec<Finding> = run.standings.findings(scope).take(FINDINGS_OF_ONE).cloned().collect();
-    let peak = run.standings.sum(&Whose::of(scope)).peak;
+    let peak = run.standings.sum(&ScopeKeys::of(scope)).peak;
     let level = findings.iter().map(|finding| finding.level).chain([peak]).max().unwrap_or_default();
-    let history = lead(&findings).map(|lead| run.rules.story(&lead.rule, &Whose::exactly(&lead.scope)));
+    let history = lead(&findings).map(|lead| run.rules.story(&lead.rule, &ScopeKeys::exactly(&lead.scope)));
     let looping = findings.iter().find(|finding| finding.rule == "task-attempts");
     let task = looping.map(|finding| finding.scope.task.as_deref().map_or(0, task_key));
     let (attempts, log) = task.map(|task| run.rules.task_attempts.evidence(task)).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What a run may take, whatever comes.
+//! Bounds on the memory of a run, whatever its events.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 #![allow(unsafe_code, reason = "an allocator that counts")]
@@ -15,25 +15,25 @@ use serde_json::json;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-/// Bytes of a snapshot of healthy work, configuration and all, and of what a detector takes for it on the heap.
+/// Bytes of a snapshot of healthy work, including the configuration, and of the detector's heap for it.
 const TYPICAL: usize = 6 * 1024;
 const TYPICAL_HEAP: usize = 12 * 1024;
-/// Bytes of state that a run takes in which everything happens under ordinary names; the counters of the detector, which
-/// are not per run, are in it.
+/// Bytes of state of a run in which everything is reported, with names of ordinary length; includes the detector's
+/// counters, which are not per run.
 const BUSY: usize = 100 * 1024;
-/// Bytes of state that a run takes in which everything is full.
+/// Bytes of state of a run in which everything is full.
 const FULL: usize = 184 * 1024;
 
 thread_local! {
     /// Bytes that this thread has allocated and not freed.
     static LIVE: Cell<usize> = const { Cell::new(0) };
-    /// How often it has asked for memory.
+    /// Number of allocations by this thread.
     static ASKED: Cell<usize> = const { Cell::new(0) };
 }
 
 struct Counting;
 
-// SAFETY: all is left to the system's allocator.
+// SAFETY: everything is delegated to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         LIVE.set(LIVE.get().wrapping_add(layout.size()));
@@ -50,7 +50,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// Bytes on the heap that a copy of a detector takes.
+/// Bytes on the heap of a restored copy of a detector.
 fn heap(detector: &Detector) -> usize {
     let before = LIVE.get();
     let copy = detector.clone();
@@ -68,7 +68,7 @@ fn healthy_work_takes_little() {
             json::record(&mut detector, &call).unwrap();
             json::record(&mut detector, &result).unwrap();
         }
-        // Restored, so that the buffers of the latest event, which are reused, are not in it.
+        // Restored, so that the reused buffers of the latest event are not counted.
         let bytes = detector.snapshot();
         let (bytes, heap) = (bytes.len(), heap(&Detector::restore(&bytes).unwrap()) - none);
         println!("{}: {bytes} bytes of snapshot, {heap} bytes on the heap", kind.name());
@@ -76,7 +76,7 @@ fn healthy_work_takes_little() {
     }
 }
 
-/// Allocations of a call with its result, verdicts included: in ordinary work, and in a loop.
+/// Allocations of a call and its result, including their verdicts: in ordinary work, and in a loop.
 const ALLOCATIONS: usize = 4;
 const ALLOCATIONS_IN_A_LOOP: usize = 64;
 
@@ -102,12 +102,12 @@ fn a_pair_asks_for_little_memory() {
     assert!(ordinary <= ALLOCATIONS && in_a_loop <= ALLOCATIONS_IN_A_LOOP, "{ordinary}, in a loop {in_a_loop}");
 }
 
-/// What the heap takes at most of what `memory.maxBytes` counts: room that was made for more, and what the allocator adds.
+/// Maximum ratio of the heap to what `memory.maxBytes` counts: spare capacity, and the allocator's overhead.
 const FACTOR_IN_HALVES: u64 = 3;
 
 const EVENTS: u64 = 3000;
 
-/// Events of many runs: some that report of everything, some full, and many that come once, in an order drawn by lot.
+/// Events of many runs in random order: some in which everything is reported, some full, and many with a single event.
 fn crowd(seed: u64) -> impl Iterator<Item = Event> {
     let mut dice = seed | 1;
     let mut draw = move |most: u64| {
@@ -134,7 +134,7 @@ fn all_runs_stay_within_the_bound() {
     for (seed, bound) in [(1, 1 << 20), (2, 3 << 20)] {
         let config = format!(r#"{{"memory": {{"maxRuns": 1000000, "maxBytes": {bound}}}}}"#);
         let mut detector = json::detector(&config).unwrap();
-        // What the detector counts and the buffers that events share are no run's.
+        // The detector's counters and the buffers shared by all events belong to no run.
         crowd(seed).take(100).for_each(|event| drop(detector.record(&event).unwrap()));
         let mut restored = Detector::restore(&detector.snapshot()).unwrap();
         let (mut counted, mut taken, mut most) = (0, 0_isize, 0_isize);
@@ -148,7 +148,7 @@ fn all_runs_stay_within_the_bound() {
         }
         let allowed = (bound / 2 * FACTOR_IN_HALVES).cast_signed() as isize;
         assert!(most <= allowed, "{most} bytes on the heap for a bound of {bound}");
-        // It was full, and what went was told.
+        // It was full, and evictions were reported.
         let metrics = detector.metrics();
         assert!(counted > bound / 10 * 9 && metrics.runs_evicted > 200, "{counted} of {bound}: {metrics:?}");
         // A snapshot in the middle changes nothing.
@@ -158,14 +158,14 @@ fn all_runs_stay_within_the_bound() {
     }
 }
 
-/// A configuration in which every window is as wide as it can be, and payloads may leave.
+/// A configuration with the largest windows allowed, in which findings may quote payloads.
 fn widest() -> String {
     let with = |rules: &serde_json::Value| json!({ "rules": rules, "privacy": { "payloads": "excerpt" } }).to_string();
     let mut rules = serde_json::Map::new();
     for rule in loopwarden::rules() {
         let wide = |window: u32| json!({ rule.id: { "window": window } });
         let accepts = |window: u32| json::detector(&with(&wide(window))).is_ok();
-        // The widest that is accepted: every narrower one down to the default is.
+        // The largest window that is accepted.
         let (mut low, mut high) = (0_u32, 1_u32 << 20);
         while low < high {
             let middle = (low + high).div_ceil(2);
@@ -222,7 +222,7 @@ fn a_loop_outlives_a_crowd_that_takes_all() {
     assert!(detector.status(&scope).known && detector.status(&scope).events == 8);
 }
 
-/// The most bytes of state that a run took.
+/// The maximum number of bytes of state of a run.
 fn most(run: adversary::Run) -> usize {
     let mut detector = json::detector(adversary::CONFIG).unwrap();
     let (mut most, mut events) = (0, 0);
@@ -235,7 +235,7 @@ fn most(run: adversary::Run) -> usize {
     }
     assert_eq!(detector.metrics().runs, 1);
     assert!(events > 5000, "only {events} events were accepted");
-    // What is restored is what was kept: every cap is one that a snapshot is held to.
+    // The restored state equals the saved one: snapshots are checked against the same caps.
     let bytes = detector.snapshot();
     assert_eq!(Detector::restore(&bytes).unwrap().snapshot(), bytes);
     println!("{run:?}: {most} bytes of snapshot, at last {} on the heap", heap(&detector));

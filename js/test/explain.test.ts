@@ -38,7 +38,7 @@ interface Explanation {
     unit: string;
     times: number;
     rungs: { level: string; threshold: number; missing: number }[];
-    onlyTold?: true;
+    advisory?: true;
     sightings: { seq: number; points?: number; total?: number; outcome?: string; since?: number }[];
     compared?: {
       first: number;
@@ -386,7 +386,7 @@ test("what comes next is what comes next for what there is", async () => {
   );
   const { findings } = await explained(clicks, "--at", "9");
   const view = findings.find(({ finding }) => finding.rule === "same-answer");
-  assert.deepEqual([view?.rungs, view?.onlyTold], [[{ level: "nudge", threshold: 4, missing: 0 }], true]);
+  assert.deepEqual([view?.rungs, view?.advisory], [[{ level: "nudge", threshold: 4, missing: 0 }], true]);
   const { stdout } = await loopwarden("explain", clicks, "--at", "9");
   assert.match(
     stdout,

@@ -220,7 +220,7 @@ test("events and percentage of the headline are of one span, which ends with the
   const [loop] = analysis.loops;
   assert.ok(loop !== undefined && loop.at < loop.last, "it was only noted after it had been told of once");
   const { cost } = headline(run, analysis);
-  assert.deepEqual(cost, { text: "32 events", detail: "80 % of everything that happened in the run" });
+  assert.deepEqual(cost, { text: "32 events", detail: "80 % of the events of the run" });
 });
 
 test("thresholds in force are the core's own, for every rule and preset", () => {
@@ -416,11 +416,11 @@ test("what is marked as a false alarm does not lead", () => {
   const trace = { ...example(), lines: [] };
   const analysis = analyseAll(trace.events, {});
   const head = headline(trace, { ...analysis, loops: [] }, undefined, analysis.loops.length);
-  assert.deepEqual([head.level, head.title], ["continue", "No loop in this run, as you say"]);
+  assert.deepEqual([head.level, head.title], ["continue", "No loop in this run, according to you"]);
   assert.match(head.action.detail, /marked as a false alarm/);
 });
 
-test("the report quotes what was called and what came back, as code whatever it is", () => {
+test("the report quotes what was called and the result, as code whatever it is", () => {
   const report =
     "**Since**: event 4, 9 events\n\n**Evidence**:\n\n- Event 4: `ab`\n- Event 6, step 2: `ab` ← Loop detected\n";
   const told = readable(report, (seq) => ({

@@ -4,14 +4,14 @@ use crate::model::{
     Body, Context, Custom, Event, HostKind, Level, Message, Outcome, Payloads, Record, Role, ToolCall, ToolResult,
     Verdict,
 };
-use crate::policy::{Judgement, Occasion, Place, Scene, asked, decide};
+use crate::policy::{Judgement, Occasion, Scene, TaskPlace, asked, decide};
 use crate::rules::{Cx, Fact, Payload, Raised, RunView, Settings, States, Tool};
 use crate::state::{
-    Asked, Call, Changes, Kin, Lookups, Matched, Moment, Onset, PAUSE, Run, Sees, Sighting, Step, Telling, Turn, add,
-    agent_of, is_of_a_workflow, owner_key, parent_of, round_key, task_of,
+    ArgumentStart, Call, Changes, Kin, Lookups, Matched, Moment, Onset, PAUSE, Run, Sighting, Step, Telling, Turn,
+    Visibility, add, agent_of, is_of_a_workflow, owner_key, parent_of, round_key, task_of,
 };
 use crate::text::{
-    self, Asks, CallKey, Digests, Edit, Empty, Key, Late, Named, OutcomeFacts, Scratch, Waits, combine, key, mark,
+    self, Asks, CallKey, Digests, Edit, Empty, Key, Late, OutcomeFacts, Scratch, ToolName, Waits, combine, key, mark,
     ordered_times, printable, salted,
 };
 use alloc::{borrow::Cow, boxed::Box, vec::Vec};
@@ -336,7 +336,7 @@ impl<'a> Judging<'a> {
         &mut self,
         payload: &ToolCall,
         tool: Key,
-        named: &Named,
+        named: &ToolName,
         to_another: bool,
         (waits, length): (Waits, i64),
     ) -> Call {
@@ -354,11 +354,11 @@ impl<'a> Judging<'a> {
             asks => asks,
         };
         let sees = if asks == Asks::Handover || text::delegated(payload, named).is_some() {
-            Sees::All
+            Visibility::All
         } else if !mutates && named.runs() {
-            Sees::Written
+            Visibility::Written
         } else {
-            Sees::Own
+            Visibility::Own
         };
         let open = self.settings.config.privacy.payloads == Payloads::Excerpt;
         let (kind, watches) = text::kind(payload, named, tool);
@@ -386,7 +386,7 @@ impl<'a> Judging<'a> {
             onset: self.onset,
             pause: self.run.counted.pause(agent_of(context), context.at).max(slept),
             echo,
-            asked: open.then(|| asked(payload)).flatten().map(|asked| Box::new(Asked(asked))),
+            asked: open.then(|| asked(payload)).flatten().map(|asked| Box::new(ArgumentStart(asked))),
             ..Call::new(&payload.tool, tool, keys, payload.call_id.as_deref(), context)
         }
     }
@@ -461,19 +461,19 @@ impl<'a> Judging<'a> {
         self.run.standings.step();
         self.came(call.as_ref(), &facts);
         let compared = combine("sighting", &[call.as_ref().map_or(0, |call| call.key), facts.light]);
-        let sees = call.as_ref().map_or(Sees::All, |call| call.sees);
+        let sees = call.as_ref().map_or(Visibility::All, |call| call.sees);
         // Every step of a bisection is a different one, reported in the same words.
         let narrows = !facts.failed && text::narrows(&result.output);
         let changed = call.as_ref().filter(|call| call.mutates && result.outcome == Outcome::Ok && !facts.failed);
         let remade = changed.is_some_and(|call| self.run.counted.remakes(call.key));
-        let mut changes = [Sees::Own, sees, Sees::All].map(|sees| Changes::before(&self.run.counted, sees));
+        let mut changes = [Visibility::Own, sees, Visibility::All].map(|sees| Changes::before(&self.run.counted, sees));
         if let Some(call) = changed {
             self.run.mutation(call, if narrows { facts.light } else { 0 });
         }
         changes.iter_mut().for_each(|changes| changes.after(&self.run.counted));
         let [own, seen_changes, all] = changes;
         // What other agents do after a handover is part of it.
-        let handed = call.as_ref().is_some_and(|call| call.sees == Sees::All);
+        let handed = call.as_ref().is_some_and(|call| call.sees == Visibility::All);
         let index = self.run.counted.steps;
         let mut step = Step {
             tool,
@@ -632,7 +632,7 @@ impl<'a> Judging<'a> {
             _ => Occasion::Other,
         };
         let (limits, raised) = (self.tool.limits(self.settings), core::mem::take(&mut self.raised));
-        let place = Place { task: task_of(context), parent: parent_of(context) };
+        let place = TaskPlace { task: task_of(context), parent: parent_of(context) };
         let mut judgement = decide(self.settings, limits, self.run, raised, &occasion, place, &scene);
         let verdict = &mut judgement.verdict;
         self.record_halt(verdict);

@@ -2,7 +2,7 @@
 
 use crate::model::{BudgetsLeft, NoNext, NodeStanding, RuleStanding, Scope, Status};
 use crate::rules::{RULES, Settings, max_cycle_iterations, max_turns, ordered, task_name};
-use crate::state::{Flow, Run, Taken, Whose, owner_key, trend};
+use crate::state::{Flow, NodeUsage, Run, ScopeKeys, owner_key, trend};
 use crate::text::Key;
 use alloc::{collections::BTreeMap, string::String, string::ToString, vec::Vec};
 
@@ -25,7 +25,7 @@ pub(super) fn status(settings: &Settings, run: Option<&Run>, scope: &Scope) -> S
         ..Status::default()
     };
     let Some(run) = run else { return unknown };
-    let whose = Whose::of(scope);
+    let whose = ScopeKeys::of(scope);
     let sum = run.standings.sum(&whose);
     let flow = run.workflow.flow(settings.graph.as_ref());
     let (loop_count, loop_reason) = run.rules.task_loop.loops(whose.task);
@@ -63,7 +63,7 @@ fn budgets_left(settings: &Settings, run: &Run) -> BudgetsLeft {
 }
 
 /// Every enabled rule that holds evidence about a scope.
-fn standings(settings: &Settings, run: &Run, whose: &Whose, flow: &Flow<'_>) -> Vec<RuleStanding> {
+fn standings(settings: &Settings, run: &Run, whose: &ScopeKeys, flow: &Flow<'_>) -> Vec<RuleStanding> {
     let mut limits = *settings.limits();
     ordered(&mut limits, run.ordered);
     let of_all = run.outlooks(whose, flow, &limits, &settings.config);
@@ -79,8 +79,8 @@ fn standings(settings: &Settings, run: &Run, whose: &Whose, flow: &Flow<'_>) -> 
     let all = RULES.iter().zip(of_all).zip(next).zip(enabled);
     let held = all.filter(|(((_, outlook), _), enabled)| *enabled && outlook.count != 0);
     held.map(|(((rule, outlook), next), _)| {
-        let only_told = outlook.only_told.then_some(NoNext::OnlyTold);
-        let (next, no_next) = next.map_or((None, Some(NoNext::ByTool)), |next| (next, only_told));
+        let advisory = outlook.advisory.then_some(NoNext::Advisory);
+        let (next, no_next) = next.map_or((None, Some(NoNext::ByTool)), |next| (next, advisory));
         RuleStanding {
             rule: rule.id.to_string(),
             count: outlook.count,
@@ -108,7 +108,7 @@ fn of_task<T>(tasks: BTreeMap<String, T>, scope: &Scope) -> BTreeMap<String, T> 
 fn nodes(settings: &Settings, run: &Run, scope: &Scope) -> BTreeMap<String, NodeStanding> {
     let budgets = &settings.config.budgets;
     let nodes = run.workflow.nodes(settings.graph.as_ref(), named_task(scope)).into_iter();
-    let standing = |taken: Taken| {
+    let standing = |taken: NodeUsage| {
         let (most, time) = (max_turns(budgets, taken.bound), budgets.max_runtime_ms_per_node);
         let left = |most: u32, turns: u32| (most != 0).then(|| most.saturating_sub(turns));
         let (turns, runtime_ms) = taken.of_run;

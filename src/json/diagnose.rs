@@ -2,7 +2,7 @@
 
 use crate::model::{Error, RuleInfo};
 use crate::rules::{Settings, in_force as rules_in_force};
-use crate::text::{Seen, seen};
+use crate::text::{ComparedText, seen};
 use alloc::{string::String, vec::Vec};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -28,7 +28,7 @@ pub fn normalise(text: &str, config: &str) -> Result<String, Error> {
         heavy: String,
     }
     let settings = Settings::new(super::config(config)?)?;
-    let Seen { light, shape, heavy } = seen(text, &settings.volatile);
+    let ComparedText { light, shape, heavy } = seen(text, &settings.volatile);
     Ok(super::to_string(&Normalised { light, shape, heavy }))
 }
 

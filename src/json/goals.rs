@@ -1,7 +1,7 @@
 //! What requests are about, for people who wonder why two of them count as the same.
 
 use crate::model::{Body, Error, Event};
-use crate::text::{Goal, Kinship, Named, goal_words, request_words};
+use crate::text::{Goal, Kinship, ToolName, goal_words, request_words};
 use alloc::{string::String, vec::Vec};
 use serde::Serialize;
 use serde_json::Value;
@@ -11,15 +11,15 @@ const TOLD: usize = 12;
 
 /// What a request is about, and how it differs from an earlier one.
 #[derive(Serialize)]
-struct Told<'a> {
+struct RequestSummary<'a> {
     /// The words with the most weight.
     about: Vec<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    moved: Option<Moved<'a>>,
+    moved: Option<RequestChange<'a>>,
 }
 
 #[derive(Serialize)]
-struct Moved<'a> {
+struct RequestChange<'a> {
     /// Index of the earlier request that it has most in common with.
     since: usize,
     /// Shared weight as a percentage of both requests together, and of the lighter one.
@@ -44,7 +44,7 @@ struct Request {
 impl Request {
     fn of(event: &Event) -> Option<Self> {
         let (goal, words) = match &event.body {
-            Body::ToolCall(call) => request_words(call, &Named::of(&call.tool))?,
+            Body::ToolCall(call) => request_words(call, &ToolName::of(&call.tool))?,
             Body::Message(message) => (Goal::of(&message.text, core::iter::empty()), goal_words(&message.text)),
             _ => return None,
         };
@@ -59,7 +59,7 @@ impl Request {
         parts.into_iter().filter_map(word).take(TOLD).collect()
     }
 
-    fn moved<'a>(&'a self, since: usize, before: &'a Self, kinship: &Kinship) -> Moved<'a> {
+    fn moved<'a>(&'a self, since: usize, before: &'a Self, kinship: &Kinship) -> RequestChange<'a> {
         let (kept, added) = (self.goal.parts_in(&before.goal, true), self.goal.parts_in(&before.goal, false));
         let left = before.goal.parts_in(&self.goal, false);
         let slot = match kinship {
@@ -69,7 +69,7 @@ impl Request {
             Kinship { minus: true, .. } => "less",
             _ => "none",
         };
-        Moved {
+        RequestChange {
             since,
             alike: kinship.alike,
             within: kinship.within,
@@ -106,7 +106,7 @@ pub fn goals(events: &str) -> Result<String, Error> {
         // Of equally close ones, the latest.
         let nearest = earlier.max_by_key(|(_, _, kinship)| kinship.alike);
         let moved = nearest.map(|(since, before, kinship)| request.moved(since, before, &kinship));
-        Some(Told { about: request.told(request.goal.parts().collect()), moved })
+        Some(RequestSummary { about: request.told(request.goal.parts().collect()), moved })
     });
     Ok(super::to_string(&told.collect::<Vec<_>>()))
 }

@@ -56,10 +56,10 @@ pub(super) fn event_of(kind: &str, map: &Map<String, Value>) -> Result<Event, St
     serde_json::Deserializer::from_str(&to_string(map)).deserialize_map(&mut fields).map_err(|error| said(&error))?;
     let seen = fields.seen;
     fields.into_event().map_err(|wrong| match wrong {
-        Wrong::Missing(field) if seen & bit(field) != 0 => "invalid type: null, expected a string".to_string(),
-        Wrong::Missing(field) => format!("missing field `{}`", field.name()),
-        Wrong::Word(message) => message,
-        Wrong::Else => "no event".to_string(),
+        FieldError::Missing(field) if seen & bit(field) != 0 => "invalid type: null, expected a string".to_string(),
+        FieldError::Missing(field) => format!("missing field `{}`", field.name()),
+        FieldError::Word(message) => message,
+        FieldError::Else => "no event".to_string(),
     })
 }
 
@@ -74,7 +74,7 @@ pub(super) fn said(error: &serde_json::Error) -> String {
 }
 
 /// Why the fields do not form an event.
-enum Wrong {
+enum FieldError {
     /// A required field is missing or `null`.
     Missing(Field),
     /// Not a variant of the enum; the message.
@@ -269,22 +269,22 @@ impl<'de, T: DeserializeOwned> Deserialize<'de> for Nested<T> {
 }
 
 /// The enum variant with this name.
-fn word<T: DeserializeOwned>(name: &str) -> Result<T, Wrong> {
-    T::deserialize(StrDeserializer::<serde_json::Error>::new(name)).map_err(|error| Wrong::Word(error.to_string()))
+fn word<T: DeserializeOwned>(name: &str) -> Result<T, FieldError> {
+    T::deserialize(StrDeserializer::<serde_json::Error>::new(name)).map_err(|error| FieldError::Word(error.to_string()))
 }
 
 /// A required field.
-fn there<T>(value: Option<T>, field: Field) -> Result<T, Wrong> {
-    value.ok_or(Wrong::Missing(field))
+fn there<T>(value: Option<T>, field: Field) -> Result<T, FieldError> {
+    value.ok_or(FieldError::Missing(field))
 }
 
 /// A required enum variant.
-fn named<T: DeserializeOwned>(name: Option<String>, field: Field) -> Result<T, Wrong> {
+fn named<T: DeserializeOwned>(name: Option<String>, field: Field) -> Result<T, FieldError> {
     word(&there(name, field)?)
 }
 
 /// An optional enum variant.
-fn case<T: DeserializeOwned>(name: Option<String>) -> Result<Option<T>, Wrong> {
+fn case<T: DeserializeOwned>(name: Option<String>) -> Result<Option<T>, FieldError> {
     name.map(|name| word(&name)).transpose()
 }
 
@@ -341,7 +341,7 @@ macro_rules! types {
 
         impl Fields {
             #[inline(never)]
-            fn into_event(self) -> Result<Event, Wrong> {
+            fn into_event(self) -> Result<Event, FieldError> {
                 let $fields = self;
                 let context = Context {
                     at: $fields.at,
@@ -358,11 +358,11 @@ macro_rules! types {
                 };
                 let all = known(&$fields.kind).map_or(0, |(_, all)| all);
                 if $fields.seen & !all != 0 {
-                    return Err(Wrong::Else);
+                    return Err(FieldError::Else);
                 }
                 let body = match $fields.kind.as_str() {
                     $($name => Body::$body($body { $($slot: $value),* }),)*
-                    _ => return Err(Wrong::Else),
+                    _ => return Err(FieldError::Else),
                 };
                 Ok(Event { body, context })
             }

@@ -90,12 +90,14 @@ pub(super) fn blame(
 }
 
 /// serde's names of expected types, in JSON terms.
-const EXPECTED: [(&str, &str); 7] = [
+const EXPECTED: [(&str, &str); 9] = [
     ("a boolean", "true or false, without quotes"),
     ("a map", "an object"),
     ("a sequence", "a list"),
     ("f64", "a number"),
+    ("i32", "a whole number from -2147483648 to 2147483647"),
     ("i64", TIME),
+    ("u16", "a whole number from 0 to 65535"),
     ("u32", "a whole number from 0 to 4294967295"),
     ("u64", "a whole number from 0 to 18446744073709551615"),
 ];
@@ -256,6 +258,16 @@ mod tests {
                 "invalid type: number `1.5`, expected a whole number from 0 to 18446744073709551615",
             ),
             (r#"{"type":"tool-call","tool":{}}"#, "tool", "invalid type: an object, expected a string"),
+            (
+                r#"{"type":"tool-result","outcome":"ok","output":"x","exitCode":1.5}"#,
+                "exitCode",
+                "invalid type: number `1.5`, expected a whole number from -2147483648 to 2147483647",
+            ),
+            (
+                r#"{"type":"progress","filesCreated":"a.ts"}"#,
+                "filesCreated",
+                "expected a boolean, a count from 0 to 4294967295 or a list of strings",
+            ),
             (r#"{"type":"tool-call","tool":[", expected u64"]}"#, "tool", "invalid type: a list, expected a string"),
             (
                 r#"{"type":"tool-call","tool":"t","at":"now"}"#,

@@ -72,12 +72,12 @@ impl Text {
 }
 
 /// A list or object being written, with its closing brackets.
-struct Open<'t> {
+struct Container<'t> {
     text: &'t mut Text,
     end: &'static str,
 }
 
-impl<'t> Open<'t> {
+impl<'t> Container<'t> {
     fn new(text: &'t mut Text, begin: &str, end: &'static str) -> Result<Self, Error> {
         text.put(begin);
         Ok(Self { text, end })
@@ -126,13 +126,13 @@ macro_rules! numbers {
 impl<'t> Serializer for &'t mut Text {
     type Ok = ();
     type Error = Error;
-    type SerializeSeq = Open<'t>;
-    type SerializeTuple = Open<'t>;
-    type SerializeTupleStruct = Open<'t>;
-    type SerializeTupleVariant = Open<'t>;
-    type SerializeMap = Open<'t>;
-    type SerializeStruct = Open<'t>;
-    type SerializeStructVariant = Open<'t>;
+    type SerializeSeq = Container<'t>;
+    type SerializeTuple = Container<'t>;
+    type SerializeTupleStruct = Container<'t>;
+    type SerializeTupleVariant = Container<'t>;
+    type SerializeMap = Container<'t>;
+    type SerializeStruct = Container<'t>;
+    type SerializeStructVariant = Container<'t>;
 
     numbers! {
         serialize_i8: i8, serialize_i16: i16, serialize_i32: i32, serialize_i64: i64, serialize_u8: u8,
@@ -202,21 +202,21 @@ impl<'t> Serializer for &'t mut Text {
         variant: &'static str,
         value: &T,
     ) -> Result<(), Error> {
-        let mut open = Open::new(self, "{", "}")?;
+        let mut open = Container::new(self, "{", "}")?;
         open.field(variant, value)?;
         open.close()
     }
 
-    fn serialize_seq(self, _: Option<usize>) -> Result<Open<'t>, Error> {
-        Open::new(self, "[", "]")
+    fn serialize_seq(self, _: Option<usize>) -> Result<Container<'t>, Error> {
+        Container::new(self, "[", "]")
     }
 
-    fn serialize_tuple(self, _: usize) -> Result<Open<'t>, Error> {
-        Open::new(self, "[", "]")
+    fn serialize_tuple(self, _: usize) -> Result<Container<'t>, Error> {
+        Container::new(self, "[", "]")
     }
 
-    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Open<'t>, Error> {
-        Open::new(self, "[", "]")
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Container<'t>, Error> {
+        Container::new(self, "[", "]")
     }
 
     fn serialize_tuple_variant(
@@ -225,16 +225,16 @@ impl<'t> Serializer for &'t mut Text {
         _: u32,
         variant: &'static str,
         _: usize,
-    ) -> Result<Open<'t>, Error> {
-        Open::of(self, variant, "[", "]}")
+    ) -> Result<Container<'t>, Error> {
+        Container::of(self, variant, "[", "]}")
     }
 
-    fn serialize_map(self, _: Option<usize>) -> Result<Open<'t>, Error> {
-        Open::new(self, "{", "}")
+    fn serialize_map(self, _: Option<usize>) -> Result<Container<'t>, Error> {
+        Container::new(self, "{", "}")
     }
 
-    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Open<'t>, Error> {
-        Open::new(self, "{", "}")
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Container<'t>, Error> {
+        Container::new(self, "{", "}")
     }
 
     fn serialize_struct_variant(
@@ -243,14 +243,14 @@ impl<'t> Serializer for &'t mut Text {
         _: u32,
         variant: &'static str,
         _: usize,
-    ) -> Result<Open<'t>, Error> {
-        Open::of(self, variant, "{", "}}")
+    ) -> Result<Container<'t>, Error> {
+        Container::of(self, variant, "{", "}}")
     }
 }
 
 macro_rules! items {
     ($($of:ident: $method:ident),*) => {$(
-        impl $of for Open<'_> {
+        impl $of for Container<'_> {
             type Ok = ();
             type Error = Error;
 
@@ -272,7 +272,7 @@ items! {
 
 macro_rules! fields {
     ($($of:ident),*) => {$(
-        impl $of for Open<'_> {
+        impl $of for Container<'_> {
             type Ok = ();
             type Error = Error;
 
@@ -289,7 +289,7 @@ macro_rules! fields {
 
 fields! { SerializeStruct, SerializeStructVariant }
 
-impl SerializeMap for Open<'_> {
+impl SerializeMap for Container<'_> {
     type Ok = ();
     type Error = Error;
 

@@ -393,7 +393,7 @@ impl<'de> Deserialize<'de> for Marker {
             }
             _ => None,
         };
-        marker.ok_or_else(|| D::Error::custom("data did not match any variant of untagged enum Marker"))
+        marker.ok_or_else(|| D::Error::custom("expected a boolean, a count from 0 to 4294967295 or a list of strings"))
     }
 }
 

@@ -93,7 +93,7 @@ pub struct RuleStanding {
 pub enum NoNext {
     /// The evidence is advisory as long as it stays as it is, and reported without ever being blocked: for example, a
     /// search through ever new targets, a view that does not move, or attempts that are not quite the same.
-    OnlyTold,
+    Advisory,
     /// Tools have different thresholds, and which tool the evidence is about is not recorded.
     ByTool,
 }

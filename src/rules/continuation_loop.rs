@@ -8,9 +8,9 @@
 
 use crate::codec::codec;
 use crate::model::{Body, Channel, Event, HaltReason, HostKind, Recommendation, Role};
-use crate::rules::news::{Heard, rests};
+use crate::rules::news::{HostWords, rests};
 use crate::rules::streak::sure;
-use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, SignalParts};
 use crate::state::{Latest, Onset, Sighting};
 use crate::text::{key, mark, said};
 use alloc::format;
@@ -29,7 +29,7 @@ pub(crate) struct State {
     answers: u32,
     onset: Onset,
     sightings: Latest,
-    heard: Heard,
+    heard: HostWords,
     /// Mark of the system message, not marked synthetic, that the answers respond to; 0 if they respond to the host's
     /// own prompts.
     told: u32,
@@ -130,7 +130,7 @@ impl Rule for ContinuationLoop {
         }
         let message = format!("{count} prompts from the host were answered with text only, without a call");
         Some(
-            Told {
+            SignalParts {
                 kind: "text-alone",
                 identity,
                 count,

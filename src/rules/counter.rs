@@ -8,7 +8,7 @@
 use crate::codec::codec;
 use crate::model::{Apart, Counted, Counter, Ends, HaltReason, Level, Outcome, Recommendation, Same, ToolResult};
 use crate::rules::streak::Streak;
-use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told, many};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, SignalParts, many};
 use crate::state::{Call, Onset, Ring, Sighting, Step, agent_of};
 use crate::text::{Key, Refusal, combine, key, mark, printable, salted, sorted};
 use alloc::{format, string::String, vec::Vec};
@@ -41,7 +41,7 @@ struct Entry {
     exact: u32,
     masked: u32,
     exit: u32,
-    outcome: Came,
+    outcome: CallOutcome,
     changed: bool,
     /// `State::events` when it was added.
     number: u64,
@@ -64,7 +64,7 @@ codec!(enum Kind { Call: 0, Message: 1, Heard: 2 });
 
 /// The outcome of a call, as counters distinguish it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Came {
+enum CallOutcome {
     #[default]
     Nothing,
     Success,
@@ -75,9 +75,9 @@ enum Came {
     /// A person or a policy refused it.
     Denied,
 }
-codec!(enum Came { Nothing: 0, Success: 1, Exit: 2, Error: 3, UnknownTool: 4, Denied: 5 });
+codec!(enum CallOutcome { Nothing: 0, Success: 1, Exit: 2, Error: 3, UnknownTool: 4, Denied: 5 });
 
-impl Came {
+impl CallOutcome {
     fn of(step: &Step) -> Self {
         match step.outcome {
             Outcome::Denied => Self::Denied,
@@ -91,7 +91,7 @@ impl Came {
 }
 
 /// How an entry relates to a counter.
-enum Part {
+enum Relation {
     Counts,
     PassedOver,
     Ends,
@@ -125,12 +125,15 @@ impl Entry {
     }
 
     fn settle(&mut self, step: &Step, result: &ToolResult) {
-        self.outcome = Came::of(step);
-        self.changed = self.outcome == Came::Success && step.call.as_ref().is_some_and(|call| call.mutates);
+        self.outcome = CallOutcome::of(step);
+        self.changed = self.outcome == CallOutcome::Success && step.call.as_ref().is_some_and(|call| call.mutates);
         self.exact = mark(step.facts.exact);
         self.masked = mark(step.facts.light);
         self.exit = result.exit_code.map_or(self.exact, |code| {
-            mark(combine("counter/exit", &[Key::from(code.cast_unsigned()), Key::from(self.outcome == Came::Success)]))
+            mark(combine(
+                "counter/exit",
+                &[Key::from(code.cast_unsigned()), Key::from(self.outcome == CallOutcome::Success)],
+            ))
         });
         self.sighting = step.sighting;
     }
@@ -157,7 +160,7 @@ impl State {
         let agent = mark(step.agent);
         // Among equal pending calls, the one that was made first is answered first.
         let open = self.trail.iter().position(|entry| {
-            entry.outcome == Came::Nothing
+            entry.outcome == CallOutcome::Nothing
                 && entry.kind == Kind::Call
                 && entry.agent == agent
                 && call.is_some_and(|call| entry.call == mark(call.raw))
@@ -184,20 +187,20 @@ fn same(counter: &Counter) -> &[Same] {
 }
 
 /// How an entry relates to a counter that is evaluated at `now`.
-fn part(counter: &Counter, entry: &Entry, now: &Entry) -> Part {
+fn part(counter: &Counter, entry: &Entry, now: &Entry) -> Relation {
     let until = |end: Ends| counter.until.contains(&end);
-    let ends = |ends: bool| if ends { Part::Ends } else { Part::PassedOver };
-    let known = entry.outcome != Came::Nothing;
+    let ends = |ends: bool| if ends { Relation::Ends } else { Relation::PassedOver };
+    let known = entry.outcome != CallOutcome::Nothing;
     let itself = core::ptr::eq(entry, now);
     match (entry.kind, counter.of) {
         (Kind::Heard, _) => return ends(until(Ends::UserMessage)),
-        (Kind::Message, Counted::Messages) => return Part::Counts,
+        (Kind::Message, Counted::Messages) => return Relation::Counts,
         (Kind::Message, _) => return ends(until(Ends::Message)),
         (Kind::Call, Counted::Messages) => return ends(until(Ends::Call) || known && until(Ends::Result)),
         (Kind::Call, _) => {}
     }
     if entry.changed && !itself && until(Ends::Change) {
-        return Part::Ends;
+        return Relation::Ends;
     }
     let other = match counter.apart {
         Apart::Agent => false,
@@ -206,20 +209,20 @@ fn part(counter: &Counter, entry: &Entry, now: &Entry) -> Part {
         Apart::Target => entry.target == 0 || entry.target != now.target,
     };
     if other {
-        return Part::PassedOver;
+        return Relation::PassedOver;
     }
     let counts = match counter.of {
-        Counted::Calls | Counted::Rounds | Counted::Messages => return Part::Counts,
-        _ if !known => return Part::PassedOver,
-        Counted::Results => return Part::Counts,
+        Counted::Calls | Counted::Rounds | Counted::Messages => return Relation::Counts,
+        _ if !known => return Relation::PassedOver,
+        Counted::Results => return Relation::Counts,
         // A denied call neither failed nor succeeded.
-        _ if entry.outcome == Came::Denied => return Part::PassedOver,
-        Counted::Successes => entry.outcome == Came::Success,
-        Counted::Failures => entry.outcome != Came::Success,
-        Counted::Errors => matches!(entry.outcome, Came::Error | Came::UnknownTool),
-        Counted::UnknownTools => entry.outcome == Came::UnknownTool,
+        _ if entry.outcome == CallOutcome::Denied => return Relation::PassedOver,
+        Counted::Successes => entry.outcome == CallOutcome::Success,
+        Counted::Failures => entry.outcome != CallOutcome::Success,
+        Counted::Errors => matches!(entry.outcome, CallOutcome::Error | CallOutcome::UnknownTool),
+        Counted::UnknownTools => entry.outcome == CallOutcome::UnknownTool,
     };
-    if counts { Part::Counts } else { Part::Ends }
+    if counts { Relation::Counts } else { Relation::Ends }
 }
 
 /// Evaluates a counter at `now`, the latest entry of its kind.
@@ -231,9 +234,9 @@ fn count<'a>(counter: &Counter, state: &'a State, now: &'a Entry) -> Option<Coun
             break;
         }
         match part(counter, entry, now) {
-            Part::Ends => break,
-            Part::PassedOver => {}
-            Part::Counts => match entry.key(same) {
+            Relation::Ends => break,
+            Relation::PassedOver => {}
+            Relation::Counts => match entry.key(same) {
                 Some(key) => seen.push((key, entry)),
                 // A blank message is skipped; a call without a target ends the count.
                 None if entry.kind == Kind::Message => {}
@@ -422,7 +425,7 @@ fn tell(name: &str, counter: &Counter, counted: &Count<'_>, tool: Option<&str>, 
     let message = format!("{what} {count} times (the configuration's counter `{}`)", printable(name, 64));
     let failing = matches!(counter.of, Counted::Failures | Counted::Errors | Counted::UnknownTools);
     let seen = counted.seen.iter().rev().map(|entry| (Sighting { key: counted.key, ..entry.sighting }, entry.onset));
-    let mut signal = Streak::of(seen).signal(Told {
+    let mut signal = Streak::of(seen).signal(SignalParts {
         kind: "configured-count",
         identity: counted.key,
         count,

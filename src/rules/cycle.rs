@@ -12,7 +12,7 @@ mod row;
 use crate::codec::{Codec, Reader, codec};
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::sure;
-use crate::rules::{Cx, Extra, Fact, Facts, Limits, Outlook, Rule, Signal, Told, View, only_told};
+use crate::rules::{Cx, Extra, Fact, Facts, Limits, Outlook, Rule, Signal, SignalParts, View, advisory};
 use crate::state::{Call, Changes, Occurrence, Onset, Ring, Step};
 use crate::text::{Key, combine, mark, printable, sorted};
 use alloc::{boxed::Box, format, vec::Vec};
@@ -37,24 +37,24 @@ pub(crate) struct State {
     calls: Walk,
     long: Long,
     /// Parts that most runs do not need.
-    rare: Option<Box<Rare>>,
+    rare: Option<Box<RareWalks>>,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Rare {
+struct RareWalks {
     /// The walk of custom events.
     customs: Walk,
     /// Each agent's own walk, the one at work last.
-    own: Ring<Own>,
+    own: Ring<AgentWalk>,
 }
-codec!(struct Rare { customs, own });
+codec!(struct RareWalks { customs, own });
 
 #[derive(Clone, Debug, Default)]
-struct Own {
+struct AgentWalk {
     agent: Key,
     walk: Walk,
 }
-codec!(struct Own { agent, walk });
+codec!(struct AgentWalk { agent, walk });
 
 impl State {
     /// The agent's own walk.
@@ -76,7 +76,7 @@ codec!(struct State { calls, long, rare });
 #[derive(Clone, Debug, Default)]
 struct Walk {
     /// The latest steps, at most [`LONGEST`].
-    steps: Ring<Seen>,
+    steps: Ring<WalkStep>,
     /// For each period, how many steps in a row equalled the step one period earlier.
     runs: Runs,
     /// The same, ignoring numbers in the outcomes.
@@ -86,17 +86,17 @@ codec!(struct Walk { steps, runs, shapes });
 
 /// One per period; takes no memory while no step equals an earlier one.
 #[derive(Clone, Debug, Default)]
-struct Runs(Option<Box<[Matching; PERIODS]>>);
+struct Runs(Option<Box<[PeriodRun; PERIODS]>>);
 codec!(struct Runs(_));
 
 impl Runs {
-    fn iter(&self) -> impl Iterator<Item = &Matching> {
+    fn iter(&self) -> impl Iterator<Item = &PeriodRun> {
         self.0.iter().flat_map(|runs| runs.iter())
     }
 
     /// Takes in the step after `steps`, with `symbol` to compare; `of` reads the same of earlier steps.
-    fn follow(&mut self, steps: &Ring<Seen>, changes: Changes, symbol: Key, of: fn(&Seen) -> Key) {
-        let alike = |before: &Seen| of(before) == symbol;
+    fn follow(&mut self, steps: &Ring<WalkStep>, changes: Changes, symbol: Key, of: fn(&WalkStep) -> Key) {
+        let alike = |before: &WalkStep| of(before) == symbol;
         if self.0.is_none() && steps.iter().rev().skip(1).any(alike) {
             self.0 = Some(Box::default());
         }
@@ -104,16 +104,16 @@ impl Runs {
             match steps.nth_back(period - 1) {
                 Some(before) if alike(before) => {
                     if run.length == 0 {
-                        *run = Matching {
+                        *run = PeriodRun {
                             mutations: changes.before as u32,
                             onset: before.at.onset(),
-                            ..Matching::default()
+                            ..PeriodRun::default()
                         };
                     }
                     run.length = run.length.saturating_add(1);
                     run.now = changes.after as u32;
                 }
-                _ => *run = Matching::default(),
+                _ => *run = PeriodRun::default(),
             }
         }
         if self.iter().all(|run| run.length == 0) {
@@ -123,7 +123,7 @@ impl Runs {
 }
 
 #[derive(Clone, Debug)]
-struct Seen {
+struct WalkStep {
     symbol: Key,
     /// Equal for outcomes that differ in their numbers only.
     shape: u32,
@@ -135,7 +135,7 @@ struct Seen {
 }
 
 /// Most outcomes have no shape of their own; `shape` is then the symbol's mark, and encoded as 0.
-impl Codec for Seen {
+impl Codec for WalkStep {
     const SIZE: usize = 8 + 4 + 4 + 8 + Occurrence::SIZE;
 
     fn put(&self, to: &mut Vec<u8>) {
@@ -154,7 +154,7 @@ impl Codec for Seen {
     }
 }
 
-impl Seen {
+impl WalkStep {
     fn symbol(&self) -> Key {
         self.symbol
     }
@@ -169,16 +169,16 @@ impl Seen {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Matching {
+struct PeriodRun {
     length: u32,
     /// New mutations when the matching began, and after its latest step; low halves of the counters.
     mutations: u32,
     now: u32,
     onset: Onset,
 }
-codec!(struct Matching { length, mutations, now, onset });
+codec!(struct PeriodRun { length, mutations, now, onset });
 
-impl Matching {
+impl PeriodRun {
     /// How often the lap was walked; each new mutation takes one off.
     fn laps(&self, period: u32) -> u32 {
         (self.length / period + 1).saturating_sub(self.now.wrapping_sub(self.mutations))
@@ -203,13 +203,13 @@ impl Walk {
         let laps = self.laps();
         let same = Outlook::of_all(laps.map(|(_, laps, scale, _)| view.with(&view.limits.times(scale), laps)));
         let counting = self.counting();
-        same.furthest(Outlook::of_all(counting.map(|(_, laps, _)| view.told(view.limits, laps))))
+        same.furthest(Outlook::of_all(counting.map(|(_, laps, _)| view.advisory(view.limits, laps))))
     }
 
     /// Every lap that is being walked, shortest first: period, laps, factor on the thresholds, onset.
     fn laps(&self) -> impl Iterator<Item = (u32, u32, u32, Onset)> {
         self.runs.iter().zip(2_u32..).filter_map(move |(run, period)| {
-            let lap = self.several(run, period, Seen::symbol)?;
+            let lap = self.several(run, period, WalkStep::symbol)?;
             // Pauses count as such only if at least half of the steps wait.
             let waits = lap.clone().filter(|seen| seen.scale > 1).count();
             let most = if waits * 2 >= period as usize { PAUSED } else { WAITS };
@@ -221,10 +221,10 @@ impl Walk {
     /// The latest lap of a run, unless all its steps are alike: that is not a cycle of several steps.
     fn several(
         &self,
-        run: &Matching,
+        run: &PeriodRun,
         period: u32,
-        of: fn(&Seen) -> Key,
-    ) -> Option<impl Iterator<Item = &Seen> + Clone> {
+        of: fn(&WalkStep) -> Key,
+    ) -> Option<impl Iterator<Item = &WalkStep> + Clone> {
         let lap = self.steps.iter().rev().take(period as usize);
         let last = self.steps.last().map(of)?;
         (run.length >= period && lap.clone().any(|seen| of(seen) != last)).then_some(lap)
@@ -235,7 +235,7 @@ impl Walk {
     /// what is awaited.
     fn counting(&self) -> impl Iterator<Item = (u32, u32, Onset)> {
         self.shapes.iter().zip(2_u32..).filter_map(move |(run, period)| {
-            let mut lap = self.several(run, period, Seen::call)?;
+            let mut lap = self.several(run, period, WalkStep::call)?;
             let laps = run.laps(period);
             let whole = laps.saturating_sub(1).min(laps.saturating_mul(period) / STEPS);
             lap.all(|seen| seen.scale == 1).then_some((period, whole, run.onset))
@@ -250,14 +250,14 @@ impl Walk {
         // Most shapes equal the masked outcome and add nothing.
         let shape = step.facts.shape.filter(|shape| *shape != step.facts.light);
         let shape = mark(shape.map_or(symbol, symbol_of));
-        self.runs.follow(&self.steps, changes, symbol, Seen::symbol);
-        self.shapes.follow(&self.steps, changes, shape.into(), Seen::shape);
+        self.runs.follow(&self.steps, changes, symbol, WalkStep::symbol);
+        self.shapes.follow(&self.steps, changes, shape.into(), WalkStep::shape);
         let facts = &step.facts;
         let waits = facts.waiting
             || step.watches()
             || step.paused() && facts.transient
             || call.is_some_and(|call| call.polling);
-        let seen = Seen {
+        let seen = WalkStep {
             symbol,
             shape,
             call: call.map_or(0, |call| mark(call.key)),
@@ -281,12 +281,12 @@ impl Walk {
             laps.next().map(|(period, laps, onset)| (period, laps, 1, onset))
         };
         let (period, laps, scale, onset) = exact.or_else(counting)?;
-        let (symbol, outcomes): (fn(&Seen) -> Key, _) = if counts {
-            (Seen::shape, "outcomes that differ only in figures")
+        let (symbol, outcomes): (fn(&WalkStep) -> Key, _) = if counts {
+            (WalkStep::shape, "outcomes that differ only in figures")
         } else {
-            (Seen::symbol, "the same outcomes")
+            (WalkStep::symbol, "the same outcomes")
         };
-        let lap: Vec<&Seen> = self.steps.iter().skip(self.steps.len().saturating_sub(period as usize)).collect();
+        let lap: Vec<&WalkStep> = self.steps.iter().skip(self.steps.len().saturating_sub(period as usize)).collect();
         // Independent of the position within the lap.
         let symbols: Vec<Key> = sorted(lap.iter().map(|seen| symbol(seen)).collect());
         let identity = combine("cycle", &symbols);
@@ -300,7 +300,7 @@ impl Walk {
             scale,
             period: Some(period),
             extra: Extra { each: Some(1), ..Extra::default() },
-            ..Told {
+            ..SignalParts {
                 kind: "repeated-lap",
                 identity,
                 count: laps,
@@ -317,7 +317,7 @@ impl Walk {
             }
             .signal(onset, lap.iter().map(|seen| seen.at.sighting()).collect())
         };
-        Some(if counts { only_told(signal, cx) } else { signal })
+        Some(if counts { advisory(signal, cx) } else { signal })
     }
 }
 
@@ -348,12 +348,12 @@ impl Rule for Cycle {
                 }
                 let own = &mut state.rare.get_or_insert_default().own;
                 if let (0, Some(agent)) = (own.len(), cx.run.first) {
-                    own.push(Own { agent, walk: state.calls.clone() }, AGENTS);
+                    own.push(AgentWalk { agent, walk: state.calls.clone() }, AGENTS);
                 }
                 state.calls.step(step, step.all);
                 let together = state.calls.signal(tool, cx);
                 let agent = step.agent;
-                let new = || Own { agent, ..Own::default() };
+                let new = || AgentWalk { agent, ..AgentWalk::default() };
                 let known = own.renew(AGENTS, |own| own.agent == agent, new)?;
                 known.walk.step(step, step.own);
                 // Each agent is told about its own laps.

@@ -6,7 +6,7 @@
 use crate::model::{Body, Budgets};
 use crate::rules::node_budget::{Spending, spent};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
-use crate::state::{Cycle, Flow, Graph, Onset, Task, Whose};
+use crate::state::{Cycle, Flow, Graph, Onset, ScopeKeys, Task};
 use crate::text::combine;
 use alloc::{string::String, vec, vec::Vec};
 
@@ -61,7 +61,7 @@ impl Rule for CycleBudget {
         Some(Signal { onset, sightings: vec![latest], ..signal })
     }
 
-    fn standing_of((): &(), whose: &Whose, flow: &Flow<'_>) -> u32 {
+    fn standing_of((): &(), whose: &ScopeKeys, flow: &Flow<'_>) -> u32 {
         flow.most(whose, Task::most_laps)
     }
 }

@@ -8,7 +8,7 @@ use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation, ToolResult};
 use crate::rules::streak::{Streak, confidence};
 use crate::rules::windows::{After, Row, Window, windows};
-use crate::rules::{Cx, Facts, Limits, Signal, Told, elsewhere, foreseen, many};
+use crate::rules::{Cx, Facts, Limits, Signal, SignalParts, elsewhere, foreseen, many};
 use crate::state::{Occurrence, Step};
 use crate::text::{Key, Refusal, combine, printable};
 use alloc::format;
@@ -35,7 +35,7 @@ const DENIED_CALL: Row<Denial> = Row {
     see,
     holds: |window, (), view| {
         let count = count(window, window.seen.last().and_then(|denial| denial.call));
-        if search(window) { view.told(view.limits, count) } else { view.of(count) }
+        if search(window) { view.advisory(view.limits, count) } else { view.of(count) }
     },
     fits: |_| true,
 };
@@ -94,7 +94,7 @@ fn signal(window: &Window<Denial>, name: &str, call: Option<Key>, cx: &Cx<'_>) -
     let count = count(window, call);
     cx.limits.reached(count, 1).then(|| {
         let tool = printable(name, 48);
-        let signal = Streak::of(window.seen.iter().map(|denial| denial.seen.get())).signal(Told {
+        let signal = Streak::of(window.seen.iter().map(|denial| denial.seen.get())).signal(SignalParts {
             kind: "refused-again",
             identity: combine("denied-call", &[window.tool]),
             count,

@@ -6,7 +6,7 @@
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, confidence};
-use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told, many};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, SignalParts, many};
 use crate::state::Ring;
 use crate::text::{Asks, Goal, Key, combine, delegated, salted};
 use crate::tuned;
@@ -87,7 +87,7 @@ impl Rule for DuplicateDelegation {
         }
         let count = known.count();
         let signal = (new && cx.limits.reached(count, 1)).then(|| {
-            known.delegations.signal(Told {
+            known.delegations.signal(SignalParts {
                 kind: "same-prompt",
                 identity: combine("duplicate-delegation", &[known.prompt]),
                 count,

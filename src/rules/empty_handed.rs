@@ -14,8 +14,8 @@
 use crate::codec::codec;
 use crate::model::{Body, Evaluation, EvaluationVerdict, HaltReason, Level, Payloads, Recommendation, ToolResult};
 use crate::rules::streak::Streak;
-use crate::rules::task_loop::{Asked, WHICH, against, reasoning};
-use crate::rules::{Cx, Fact, Facts, Limits, More, Rule, Signal, Told, many};
+use crate::rules::task_loop::{JudgeQuestion, WHICH, against, reasoning};
+use crate::rules::{Cx, Fact, Facts, HostAdvice, Limits, Rule, Signal, SignalParts, many};
 use crate::state::{Occurrence, Ring, Step, agent_of};
 use crate::text::{Empty, Key, combine, printable, sort_few};
 use alloc::{format, string::String, vec::Vec};
@@ -62,7 +62,7 @@ struct Attempt {
     tool: Key,
     name: String,
     round: Option<Key>,
-    came: Came,
+    came: AttemptOutcome,
     /// Class of its error, if it failed.
     class: Option<Key>,
     seen: Occurrence,
@@ -71,7 +71,7 @@ codec!(struct Attempt { call, tool, name, round, came, class, seen });
 
 /// The outcome of an attempt, best last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Came {
+enum AttemptOutcome {
     Nothing,
     /// Only what the call itself had said.
     Echo,
@@ -80,12 +80,12 @@ enum Came {
     FailedAgain,
     Something,
 }
-codec!(enum Came { Nothing: 0, Echo: 1, Failed: 2, FailedAgain: 3, Something: 4 });
+codec!(enum AttemptOutcome { Nothing: 0, Echo: 1, Failed: 2, FailedAgain: 3, Something: 4 });
 
 /// The latest question to a judge.
 #[derive(Clone, Debug)]
 struct Question {
-    asked: Asked,
+    asked: JudgeQuestion,
     /// Steps of the task when it was asked.
     step: u64,
     points: u32,
@@ -97,7 +97,7 @@ struct Question {
 }
 codec!(struct Question { asked, step, points, attempts, tool, name, evidence });
 
-impl Came {
+impl AttemptOutcome {
     const fn points(self) -> u32 {
         match self {
             Self::Nothing | Self::Echo => MOST,
@@ -141,7 +141,7 @@ impl Agent {
         Self { agent, attempts: Ring::default(), mutations: 0, times: 0, patience: 1, question: None }
     }
 
-    fn take(&mut self, step: &Step, name: &str, came: Came, window: usize) {
+    fn take(&mut self, step: &Step, name: &str, came: AttemptOutcome, window: usize) {
         let call = step.call.as_ref();
         let round = call.and_then(|call| call.round);
         if round.is_some()
@@ -153,7 +153,7 @@ impl Agent {
         }
         let class = step.facts.class;
         let known = class.is_some() && self.attempts.iter().any(|before| before.class == class);
-        let came = if came == Came::Failed && known { Came::FailedAgain } else { came };
+        let came = if came == AttemptOutcome::Failed && known { AttemptOutcome::FailedAgain } else { came };
         let attempt = Attempt {
             call: call.map_or(step.sighting.key, |call| call.key),
             tool: step.tool,
@@ -170,7 +170,7 @@ impl Agent {
     fn empty(&self) -> impl Iterator<Item = &Attempt> {
         let again = |at: usize, call: Key| self.attempts.iter().skip(at + 1).any(|later| later.call == call);
         let each = self.attempts.iter().enumerate().filter(move |(at, attempt)| !again(*at, attempt.call));
-        each.map(|(_, attempt)| attempt).filter(|attempt| attempt.came != Came::Something)
+        each.map(|(_, attempt)| attempt).filter(|attempt| attempt.came != AttemptOutcome::Something)
     }
 
     fn points(&self) -> u32 {
@@ -179,15 +179,15 @@ impl Agent {
 
     /// The question to the judge: counts and classes, and of payloads only what the configuration allows.
     fn ask(&self, result: &ToolResult, cx: &Cx<'_>) -> String {
-        let count = |came: &[Came]| self.empty().filter(|attempt| came.contains(&attempt.came)).count();
+        let count = |came: &[AttemptOutcome]| self.empty().filter(|attempt| came.contains(&attempt.came)).count();
         let kinds = [
-            (count(&[Came::Nothing]), "found nothing"),
-            (count(&[Came::Echo]), "returned only what the call itself contained"),
-            (count(&[Came::Failed, Came::FailedAgain]), "failed"),
+            (count(&[AttemptOutcome::Nothing]), "found nothing"),
+            (count(&[AttemptOutcome::Echo]), "returned only what the call itself contained"),
+            (count(&[AttemptOutcome::Failed, AttemptOutcome::FailedAgain]), "failed"),
         ];
         let kinds: Vec<String> =
             kinds.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
-        let something = self.attempts.iter().filter(|attempt| attempt.came == Came::Something).count();
+        let something = self.attempts.iter().filter(|attempt| attempt.came == AttemptOutcome::Something).count();
         let mut tools: Vec<(Key, &str, u32)> = Vec::new();
         for attempt in self.empty() {
             match tools.iter_mut().find(|(tool, ..)| *tool == attempt.tool) {
@@ -228,10 +228,11 @@ impl Agent {
         self.attempts.clear();
         let text = ask?;
         self.times = 0;
-        let question = Question { asked: Asked::default(), step: cx.run.steps, points, attempts, tool, name, evidence };
+        let question =
+            Question { asked: JudgeQuestion::default(), step: cx.run.steps, points, attempts, tool, name, evidence };
         let mut signal = question.signal(self.agent, None, cx);
         signal.ask = Some(Level::Continue);
-        signal.extra = More { question: Some(text), ..More::default() }.into();
+        signal.extra = HostAdvice { question: Some(text), ..HostAdvice::default() }.into();
         self.question = Some(question);
         Some(signal)
     }
@@ -256,7 +257,7 @@ impl Agent {
         self.times = 0;
         stuck.then(|| {
             let mut signal = question.signal(self.agent, Some(evaluation.verdict), cx);
-            signal.extra = More { reasoning: reasoning(evaluation), ..More::default() }.into();
+            signal.extra = HostAdvice { reasoning: reasoning(evaluation), ..HostAdvice::default() }.into();
             signal
         })
     }
@@ -266,7 +267,7 @@ impl Question {
     fn signal(&self, agent: Key, verdict: Option<EvaluationVerdict>, cx: &Cx<'_>) -> Signal {
         let regressing = verdict == Some(EvaluationVerdict::Regressing);
         let judged = if regressing { "moving away from the goal" } else { "stalled" };
-        self.evidence.signal(Told {
+        self.evidence.signal(SignalParts {
             kind: if regressing { "judged-regressing" } else { "judged-stalled" },
             identity: combine("empty-handed", &[agent]),
             count: self.points,
@@ -302,10 +303,10 @@ impl Rule for EmptyHanded {
             Fact::Step(step, result) => {
                 let agent = step.agent;
                 let known = state.agents.renew(AGENTS, |known| known.agent == agent, || Agent::new(agent))?;
-                let came = Came::of(step, result, known.mutations)?;
+                let came = AttemptOutcome::of(step, result, known.mutations)?;
                 known.mutations = step.mutations_after();
                 known.take(step, step.name(result), came, cx.limits.window as usize);
-                if came == Came::Something || !cx.limits.reached(known.points(), 1) {
+                if came == AttemptOutcome::Something || !cx.limits.reached(known.points(), 1) {
                     return None;
                 }
                 known.suffices(result, cx)

@@ -6,8 +6,8 @@
 use crate::codec::codec;
 use crate::model::{Body, EvaluationVerdict, Event, HaltReason, Level, Outcome, Recommendation, Role};
 use crate::rules::task_loop::reasoning;
-use crate::rules::{Cx, Extra, Fact, Facts, Limits, Rule, Signal, TASKS, Told};
-use crate::state::{Flow, KEY_BYTES, Onset, Ring, Sighting, Whose};
+use crate::rules::{Cx, Extra, Fact, Facts, Limits, Rule, Signal, SignalParts, TASKS};
+use crate::state::{Flow, KEY_BYTES, Onset, Ring, ScopeKeys, Sighting};
 use crate::text::{FAILURE_SIGNATURE, FailureFacts, Key, combine};
 use alloc::{format, string::String};
 
@@ -67,7 +67,7 @@ impl Outage {
             // Not a finding: the agent is not looping.
             ask: (!escalate).then_some(Level::Continue),
             extra: Extra { recommend: true, ..Extra::default() },
-            ..Told {
+            ..SignalParts {
                 kind: "external",
                 identity: combine("external-failure", &[self.task]),
                 count,
@@ -150,7 +150,7 @@ impl Rule for ExternalFailure {
         state.tasks.iter().map(task).sum()
     }
 
-    fn standing_of(state: &State, whose: &Whose, _flow: &Flow<'_>) -> u32 {
+    fn standing_of(state: &State, whose: &ScopeKeys, _flow: &Flow<'_>) -> u32 {
         let streaks = state.tasks.iter().filter(|streak| whose.has_task(streak.task));
         streaks.map(|streak| streak.count).max().unwrap_or(0)
     }

@@ -8,7 +8,7 @@
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, confidence};
-use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, SignalParts};
 use crate::state::{Onset, Ring, agent_of};
 use crate::text::{Goal, Key, combine, mistake};
 use crate::tuned;
@@ -85,7 +85,7 @@ impl Agent {
         self.rejections.add(cx.here, onset);
         let count = self.rejections.times;
         cx.limits.reached(count, 1).then(|| {
-            self.rejections.signal(Told {
+            self.rejections.signal(SignalParts {
                 kind: "same-reason",
                 identity: combine("harness-rejection", &[self.agent, reason]),
                 count,
@@ -105,7 +105,7 @@ impl Agent {
         }
         let (count, times) = (self.habit.points, self.habit.stock.times);
         cx.limits.reached(count, 1).then(|| {
-            self.habit.stock.signal(Told {
+            self.habit.stock.signal(SignalParts {
                 kind: "same-reaction",
                 identity: combine("harness-rejection", &[self.agent, combine("habit", &[self.reason])]),
                 count,

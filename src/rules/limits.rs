@@ -64,7 +64,7 @@ impl Limits {
     }
 
     /// Without the rungs above a nudge, for findings that are only ever advice; unchanged if there is no nudge.
-    pub(crate) fn only_told(&self) -> Self {
+    pub(crate) fn advisory(&self) -> Self {
         if self.nudge == 0 { *self } else { Self { block: 0, gate: 0, halt: 0, ..*self } }
     }
 

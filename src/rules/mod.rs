@@ -70,8 +70,8 @@ use crate::model::{
     Body, Budgets, Config, Event, HaltReason, Host, Level, Message, Metrics, Outcome, PhaseStanding, Recommendation,
     Record, Recovery, Role, RuleInfo, ToolCall, ToolResult,
 };
-use crate::state::{Call, Flow, Onset, Run, Sighting, Step, TASKS, Whose};
-use crate::text::{Digests, Goal, Key, Named, printable, request_goal, shown, word_hashes};
+use crate::state::{Call, Flow, Onset, Run, ScopeKeys, Sighting, Step, TASKS};
+use crate::text::{Digests, Goal, Key, ToolName, printable, request_goal, shown, word_hashes};
 use alloc::{borrow::Cow, boxed::Box, collections::BTreeMap, format, string::String, vec::Vec};
 use core::cell::{OnceCell, RefCell};
 use serde_json::Value;
@@ -142,7 +142,7 @@ pub(crate) enum Fact<'a> {
 pub(crate) struct Payload<'a> {
     pub(crate) call: &'a ToolCall,
     /// What can be inferred from the tool's name.
-    pub(crate) named: Named,
+    pub(crate) named: ToolName,
     /// Another agent of this run that the arguments name.
     pub(crate) to: Option<Key>,
     goal: OnceCell<Option<Goal>>,
@@ -150,7 +150,7 @@ pub(crate) struct Payload<'a> {
 }
 
 impl<'a> Payload<'a> {
-    pub(crate) fn new(call: &'a ToolCall, named: Named, to: Option<Key>) -> Self {
+    pub(crate) fn new(call: &'a ToolCall, named: ToolName, to: Option<Key>) -> Self {
         Self { call, named, to, goal: OnceCell::new(), words: OnceCell::new() }
     }
 
@@ -371,20 +371,20 @@ pub(crate) struct Extra {
     /// The metrics have already counted this loop.
     pub(crate) counted: bool,
     /// Rarely used parts, boxed because signals are moved often.
-    pub(crate) more: Option<Box<More>>,
+    pub(crate) more: Option<Box<HostAdvice>>,
     /// Characters from the start of the stream at the onset to where it starts to repeat.
     pub(crate) onset_offset: Option<u64>,
     /// How much one more call of the loop, or one more lap of its period, adds to the count. Only set by rules that
     /// recognise the loop from the call alone, before it runs.
     pub(crate) each: Option<u32>,
     /// The requested level is the maximum, even in a relapse.
-    pub(crate) only_told: bool,
+    pub(crate) advisory: bool,
 }
 
 impl Extra {
     /// The rarely used parts, or their defaults.
-    pub(crate) fn more(&self) -> &More {
-        const NOTHING: &More = &More {
+    pub(crate) fn more(&self) -> &HostAdvice {
+        const NOTHING: &HostAdvice = &HostAdvice {
             question: None,
             recovery: None,
             label: None,
@@ -398,7 +398,7 @@ impl Extra {
 
 /// The parts of a signal that address somebody other than the agent and need a text or a list.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct More {
+pub(crate) struct HostAdvice {
     /// A summary to ask an outside judge about. With `ask: Some(Level::Continue)` the signal consists of nothing else.
     pub(crate) question: Option<String>,
     /// What an orchestrator should add to its context.
@@ -413,14 +413,14 @@ pub(crate) struct More {
     pub(crate) reasoning: Option<String>,
 }
 
-impl From<More> for Extra {
-    fn from(more: More) -> Self {
+impl From<HostAdvice> for Extra {
+    fn from(more: HostAdvice) -> Self {
         Self { more: Some(Box::new(more)), ..Self::default() }
     }
 }
 
 /// The rule-specific parts of a signal.
-pub(crate) struct Told {
+pub(crate) struct SignalParts {
     pub(crate) kind: &'static str,
     pub(crate) identity: Key,
     pub(crate) count: u32,
@@ -432,7 +432,7 @@ pub(crate) struct Told {
     pub(crate) halt_reason: HaltReason,
 }
 
-impl Told {
+impl SignalParts {
     /// Builds the signal, with defaults for everything else. Never inlined: the code is large.
     #[inline(never)]
     pub(crate) fn signal(self, onset: Onset, sightings: Vec<Sighting>) -> Signal {
@@ -496,17 +496,18 @@ pub(crate) fn many(count: usize) -> u32 {
 /// adds. If it is advice only (`told`), the call is not refused.
 pub(crate) fn foreseen(mut signal: Signal, each: u32, told: bool, cx: &Cx<'_>) -> Signal {
     signal.extra.each = Some(each);
-    if told { only_told(signal, cx) } else { signal }
+    if told { advisory(signal, cx) } else { signal }
 }
 
 /// Caps a signal at a nudge, however much evidence there is.
-pub(crate) fn only_told(mut signal: Signal, cx: &Cx<'_>) -> Signal {
-    if cx.limits.nudge != 0 && signal.count >= cx.limits.nudge.saturating_mul(signal.scale) {
+pub(crate) fn advisory(mut signal: Signal, cx: &Cx<'_>) -> Signal {
+    let threshold = cx.limits.nudge.saturating_mul(signal.scale);
+    if threshold != 0 && signal.count >= threshold {
         signal.ask = Some(Level::Nudge);
-        signal.extra.threshold = Some(cx.limits.nudge);
+        signal.extra.threshold = Some(threshold);
     }
     signal.extra.each = None;
-    signal.extra.only_told = true;
+    signal.extra.advisory = true;
     signal
 }
 
@@ -628,8 +629,8 @@ pub(crate) trait Rule: Sized {
 
     /// The most evidence held about a scope, not counting lanes. By default, evidence that is not kept by task or agent
     /// belongs to the run only.
-    fn standing_of(state: &Self::State, whose: &Whose, _flow: &Flow<'_>) -> u32 {
-        if !Self::IN_LANE && *whose == Whose::default() { standing::<Self>(state) } else { 0 }
+    fn standing_of(state: &Self::State, whose: &ScopeKeys, _flow: &Flow<'_>) -> u32 {
+        if !Self::IN_LANE && *whose == ScopeKeys::default() { standing::<Self>(state) } else { 0 }
     }
 
     /// Where the rule stands in a lane; override it if thresholds are not the same for everything it looks at.
@@ -638,7 +639,7 @@ pub(crate) trait Rule: Sized {
     }
 
     /// Where the rule stands in a scope, not counting lanes.
-    fn outlook_of(state: &Self::State, whose: &Whose, flow: &Flow<'_>, view: &View<'_>) -> Outlook {
+    fn outlook_of(state: &Self::State, whose: &ScopeKeys, flow: &Flow<'_>, view: &View<'_>) -> Outlook {
         view.of(Self::standing_of(state, whose, flow))
     }
 
@@ -649,7 +650,7 @@ pub(crate) trait Rule: Sized {
     }
 
     /// The latest occurrences for one task and agent as lines for a report, if the rule keeps them.
-    fn story(_state: &Self::State, _whose: &Whose) -> Vec<String> {
+    fn story(_state: &Self::State, _whose: &ScopeKeys) -> Vec<String> {
         Vec::new()
     }
 }
@@ -966,7 +967,7 @@ macro_rules! registry {
             /// The outlook of each rule in a scope, not counting lanes.
             pub(crate) fn outlooks(
                 &self,
-                whose: &Whose,
+                whose: &ScopeKeys,
                 flow: &Flow<'_>,
                 limits: &[Limits; RULES.len()],
                 view: View<'_>,
@@ -979,7 +980,7 @@ macro_rules! registry {
             }
 
             /// A rule's latest occurrences for one task and agent, as lines of text.
-            pub(crate) fn story(&self, rule: &str, whose: &Whose) -> Vec<String> {
+            pub(crate) fn story(&self, rule: &str, whose: &ScopeKeys) -> Vec<String> {
                 $(if rule == <$rule>::ID { return <$rule>::story(&self.$name, whose); })*
                 Vec::new()
             }

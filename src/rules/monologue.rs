@@ -12,9 +12,9 @@
 
 use crate::codec::codec;
 use crate::model::{Channel, HaltReason, Recommendation};
-use crate::rules::news::{Heard, rests};
+use crate::rules::news::{HostWords, rests};
 use crate::rules::streak::sure;
-use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Rule, Signal, Told, View, only_told};
+use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Rule, Signal, SignalParts, View, advisory};
 use crate::state::{Latest, Onset, Ring, Sighting, agent_of};
 use crate::text::{Key, combine, said};
 use alloc::{boxed::Box, format};
@@ -33,21 +33,21 @@ pub(crate) struct Monologue;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     texts: Ring<Text>,
-    heard: Heard,
-    older: Option<Box<Ring<Older>>>,
+    heard: HostWords,
+    older: Option<Box<Ring<OlderText>>>,
 }
 codec!(struct State { texts, heard, older });
 
 /// A long text that has not been heard for a while.
 #[derive(Clone, Copy, Debug)]
-struct Older {
+struct OlderText {
     agent: Key,
     key: Key,
     times: u32,
     busy: u32,
     onset: Onset,
 }
-codec!(struct Older { agent, key, times, busy, onset });
+codec!(struct OlderText { agent, key, times, busy, onset });
 
 impl State {
     /// Takes out what is known of a text.
@@ -55,7 +55,7 @@ impl State {
         if let Some(text) = self.texts.take(|text| text.key == key) {
             return Some(text);
         }
-        let Older { agent, key, times, busy, onset } = self.older.as_mut()?.take(|text| text.key == key)?;
+        let OlderText { agent, key, times, busy, onset } = self.older.as_mut()?.take(|text| text.key == key)?;
         Some(Text { times, busy, fresh: true, looks: false, ..Text::new(agent, key, true, onset) })
     }
 
@@ -63,7 +63,7 @@ impl State {
         if self.texts.len() >= TEXTS
             && let Some(Text { agent, key, long: true, times, busy, onset, .. }) = self.texts.remove(0)
         {
-            self.older.get_or_insert_default().push(Older { agent, key, times, busy, onset }, OLDER);
+            self.older.get_or_insert_default().push(OlderText { agent, key, times, busy, onset }, OLDER);
         }
         self.texts.push(text, TEXTS);
     }
@@ -133,7 +133,7 @@ impl Text {
         } else {
             ("around-work", self.times, "whatever results came in between")
         };
-        let signal = Told {
+        let signal = SignalParts {
             kind,
             identity: self.key,
             count,
@@ -145,7 +145,7 @@ impl Text {
             halt_reason: HaltReason::Stalled,
         }
         .signal(if idle { self.idle_onset } else { self.onset }, self.sightings.iter().copied().collect());
-        Some(if self.is_refrain() { only_told(signal, cx) } else { signal })
+        Some(if self.is_refrain() { advisory(signal, cx) } else { signal })
     }
 
     /// The evidence of the occurrences with work in between.
@@ -217,11 +217,9 @@ impl Rule for Monologue {
     }
 
     fn outlook(state: &State, view: &View<'_>) -> Outlook {
-        Outlook::of_all(
-            state.texts.iter().map(|text| {
-                if text.is_refrain() { view.told(view.limits, text.count()) } else { view.of(text.count()) }
-            }),
-        )
+        Outlook::of_all(state.texts.iter().map(|text| {
+            if text.is_refrain() { view.advisory(view.limits, text.count()) } else { view.of(text.count()) }
+        }))
     }
 
     fn fits(state: &State) -> bool {

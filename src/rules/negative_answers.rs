@@ -8,7 +8,7 @@ use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation, ToolResult};
 use crate::rules::streak::{Streak, confidence};
 use crate::rules::windows::{After, Row, Window, windows};
-use crate::rules::{Cx, Facts, Limits, Signal, Told, many};
+use crate::rules::{Cx, Facts, Limits, Signal, SignalParts, many};
 use crate::state::{Occurrence, Ring, Step};
 use crate::text::{Asks, Key, combine, mark, named_things, printable};
 use alloc::{boxed::Box, format, vec::Vec};
@@ -62,7 +62,7 @@ codec!(struct Denied { answer, things });
 
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
-    no: No,
+    no: NegativeAnswer,
     round: Option<Key>,
     /// New mutations that the call may have seen, including its own.
     mutations: u64,
@@ -74,10 +74,10 @@ codec!(struct Answer { no, round, mutations, seen });
 /// rather than empty; whether the call differs from the previous one of its kind in numbers only; 14 bits of the call;
 /// 15 bits of its target, 0 for none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct No(u32);
-codec!(struct No(_));
+struct NegativeAnswer(u32);
+codec!(struct NegativeAnswer(_));
 
-impl No {
+impl NegativeAnswer {
     const fn new(failed: bool, figures: bool, call: u32, target: u32) -> Self {
         Self(target >> 17 << 17 | call >> 18 << 3 | (figures as u32) << 2 | (failed as u32) << 1 | 1)
     }
@@ -115,17 +115,18 @@ impl Window<Answer> {
         // An error and an empty answer are different things.
         let failed = self.negative().filter(|answer| answer.no.failed()).count();
         let alike = failed.max(all - failed);
-        let alone =
-            |one: u32, of: fn(No) -> u32| one != 0 && self.negative().filter(|other| of(other.no) == one).count() == 1;
+        let alone = |one: u32, of: fn(NegativeAnswer) -> u32| {
+            one != 0 && self.negative().filter(|other| of(other.no) == one).count() == 1
+        };
         // A search through things that exist but do not contain what is asked for.
-        let things = || self.negative().all(|answer| alone(answer.no.target(), No::target));
-        let others = |of: fn(No) -> u32| self.negative().filter(|answer| !alone(of(answer.no), of)).count();
+        let things = || self.negative().all(|answer| alone(answer.no.target(), NegativeAnswer::target));
+        let others = |of: fn(NegativeAnswer) -> u32| self.negative().filter(|answer| !alone(of(answer.no), of)).count();
         // Calls that differ in numbers only may be paging past the end; a search through a list in words finds a part
         // of it.
         let list = failed == 0
             && (things()
-                || self.finds_some(1) && others(No::figures) <= 1
-                || self.finds_some(self.seen.len().div_ceil(PART)) && others(No::call) <= 1);
+                || self.finds_some(1) && others(NegativeAnswer::figures) <= 1
+                || self.finds_some(self.seen.len().div_ceil(PART)) && others(NegativeAnswer::call) <= 1);
         many(if list { alike / LIST } else { alike })
     }
 
@@ -161,7 +162,7 @@ impl Window<Answer> {
         {
             // A batch finds something as soon as one of its calls does.
             if !negative {
-                last.no = No::default();
+                last.no = NegativeAnswer::default();
             }
             return;
         }
@@ -175,9 +176,9 @@ impl Window<Answer> {
             }
             let failed = step.facts.class.is_some() || step.root(result, cx.salt).is_some();
             let next = step.kin.before.is_some_and(|_| !step.kin.is_same_call());
-            No::new(failed, next, step.call.as_ref().map_or(0, |call| mark(call.key)), target)
+            NegativeAnswer::new(failed, next, step.call.as_ref().map_or(0, |call| mark(call.key)), target)
         } else {
-            No::default()
+            NegativeAnswer::default()
         };
         let answer = Answer { no, round, mutations: step.mutations_after(), seen: step.occurrence() };
         self.seen.push(answer, cx.limits.window as usize);
@@ -214,7 +215,7 @@ fn see(
     cx.limits.reached(count, 1).then(|| {
         let name = printable(step.name(result), 48);
         let calls = window.seen.len();
-        Streak::of(window.negative().map(|answer| answer.seen.get())).signal(Told {
+        Streak::of(window.negative().map(|answer| answer.seen.get())).signal(SignalParts {
             kind: "empty-handed",
             identity: combine("negative-answers", &[window.tool]),
             count,

@@ -26,12 +26,12 @@ pub(crate) fn rests(first: Time, now: Time, times: u32) -> bool {
 
 /// Digests of what the host has said.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Heard {
+pub(crate) struct HostWords {
     texts: Ring<Key>,
 }
-codec!(struct Heard { texts });
+codec!(struct HostWords { texts });
 
-impl Heard {
+impl HostWords {
     /// Whether the host's text is new content. The first text has nothing to be compared with and is taken for an
     /// order.
     pub(crate) fn is_news(&mut self, fact: &Fact<'_>, salt: u64) -> bool {

@@ -9,7 +9,7 @@ use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation, ToolResult};
 use crate::rules::streak::{Streak, confidence};
 use crate::rules::windows::{After, Row, Window, windows};
-use crate::rules::{Cx, Facts, Limits, Outlook, Signal, Told, many, only_told};
+use crate::rules::{Cx, Facts, Limits, Outlook, Signal, SignalParts, advisory, many};
 use crate::state::{Call, Onset, Sighting, Step};
 use crate::text::{Asks, Effect, Key, Moved, combine, enters, mark, printable, progress};
 use alloc::{format, vec::Vec};
@@ -37,7 +37,7 @@ const NO_EFFECT: Row<Seen> = Row {
         }
         let same = before.filter(|seen| newest.repeats(seen));
         let count = many(same.clone().count()).saturating_add(1);
-        if newest.is_told(same) { view.told(view.limits, count) } else { view.of(count) }
+        if newest.is_told(same) { view.advisory(view.limits, count) } else { view.of(count) }
     },
     fits: |state| state.tools.iter().all(|window| window.seen.iter().all(|seen| seen.state.fits())),
 };
@@ -123,7 +123,7 @@ fn see(
     let signal = cx.limits.reached(count, 1).then(|| {
         let signal = signal(step, &newest, same, count, cx);
         let told = newest.is_told(window.seen.iter().filter(|seen| newest.repeats(seen)));
-        if told { only_told(signal, cx) } else { signal }
+        if told { advisory(signal, cx) } else { signal }
     });
     window.seen.push(newest, NO_EFFECT.kept as usize);
     *after = After::Newest;
@@ -136,7 +136,7 @@ fn signal(step: &Step, newest: &Seen, mut same: Vec<(Sighting, Onset)>, count: u
     let identity = combine("no-effect", &[step.tool, newest.state.place.into(), newest.state.act.into()]);
     let what =
         if newest.state.place == 0 { "the figures in its results" } else { "the place and the figures in its results" };
-    Streak::of(same.into_iter()).signal(Told {
+    Streak::of(same.into_iter()).signal(SignalParts {
         kind: "unmoved-state",
         identity,
         count,

@@ -9,7 +9,7 @@ mod looks;
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation, ToolResult};
 use crate::rules::streak::{Streak, confidence};
-use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, SignalParts};
 use crate::state::{Call, Ring, Step};
 use crate::text::{Asks, Key, combine, has_digit, printable};
 use alloc::{format, vec, vec::Vec};
@@ -76,7 +76,7 @@ impl State {
             let target = call.target.unwrap_or(0);
             let message =
                 format!("`{name}` read parts of the same thing {} times, and hardly any line was new", stale.times);
-            stale.signal(Told {
+            stale.signal(SignalParts {
                 kind: "nothing-new",
                 identity: combine("no-new-information/looks", &[target, step.agent]),
                 count,
@@ -123,7 +123,7 @@ impl State {
         let count = known.answers.times;
         cx.limits.reached(count, 1).then(|| {
             let name = printable(&call.name, 48);
-            known.answers.signal(Told {
+            known.answers.signal(SignalParts {
                 kind: "nothing-new",
                 identity: combine("no-new-information", &[known.tool, known.agent]),
                 count,

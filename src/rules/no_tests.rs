@@ -8,8 +8,8 @@
 use crate::codec::codec;
 use crate::model::{Body, EvaluationVerdict, Event, HaltReason, Progress, Recommendation};
 use crate::rules::task_loop::marked;
-use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, TASKS, Told};
-use crate::state::{Flow, KEY_BYTES, Onset, Ring, Sighting, Whose};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, SignalParts, TASKS};
+use crate::state::{Flow, KEY_BYTES, Onset, Ring, ScopeKeys, Sighting};
 use crate::text::{FailureFacts, Key, combine, document, patch};
 use alloc::format;
 use smol_str::SmolStr;
@@ -78,7 +78,7 @@ impl Rule for NoTests {
         state.tasks.iter().map(task).sum()
     }
 
-    fn standing_of(state: &State, whose: &Whose, _flow: &Flow<'_>) -> u32 {
+    fn standing_of(state: &State, whose: &ScopeKeys, _flow: &Flow<'_>) -> u32 {
         let tasks = state.tasks.iter().filter(|blind| !blind.tests && whose.has_task(blind.task));
         tasks.map(|blind| blind.failures).max().unwrap_or(0)
     }
@@ -127,7 +127,7 @@ impl Blind {
     fn signal(&self) -> Signal {
         let message = format!("{} failures without tests or measured progress", self.failures);
         let what = format!("{message}: nothing shows whether the task is getting nearer to its goal.");
-        Told {
+        SignalParts {
             kind: "unmeasured",
             identity: combine("no-tests", &[self.task]),
             count: self.failures,

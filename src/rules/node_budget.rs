@@ -7,8 +7,8 @@
 //! seventh is the one that is refused.
 
 use crate::model::{Body, Budgets, HaltReason, Level, Recommendation};
-use crate::rules::{Cx, Extra, Fact, Facts, Limits, More, Rule, Signal, Told, stall};
-use crate::state::{Flow, Task, Whose, node_key};
+use crate::rules::{Cx, Extra, Fact, Facts, HostAdvice, Limits, Rule, Signal, SignalParts, stall};
+use crate::state::{Flow, ScopeKeys, Task, node_key};
 use crate::text::{Key, combine, key, printable};
 use alloc::{format, string::String, vec, vec::Vec};
 
@@ -52,9 +52,9 @@ pub(super) fn spent(all: &[Spending], what: &str, name: &str, identity: Key, cx:
         ask: Some(Level::Halt),
         extra: Extra {
             threshold: Some(u32::try_from(first.limit).unwrap_or(u32::MAX)),
-            ..More { actions, records, ..More::default() }.into()
+            ..HostAdvice { actions, records, ..HostAdvice::default() }.into()
         },
-        ..Told {
+        ..SignalParts {
             kind: first.kind,
             identity: combine("budget", &[identity, key("kind", first.kind.as_bytes())]),
             count: u32::try_from(first.used).unwrap_or(u32::MAX),
@@ -117,7 +117,7 @@ impl Rule for NodeBudget {
         *state
     }
 
-    fn standing_of(state: &u32, whose: &Whose, flow: &Flow<'_>) -> u32 {
+    fn standing_of(state: &u32, whose: &ScopeKeys, flow: &Flow<'_>) -> u32 {
         if whose.task.is_some() { flow.most(whose, Task::most_turns) } else { *state }
     }
 }

@@ -26,7 +26,7 @@ pub(crate) struct Outlook {
     /// The next level and its threshold; `None` if there is none.
     pub(crate) next: Option<(Level, u32)>,
     /// There is no next level because the findings are advisory.
-    pub(crate) only_told: bool,
+    pub(crate) advisory: bool,
 }
 
 impl View<'_> {
@@ -40,14 +40,14 @@ impl View<'_> {
         let config = self.config;
         let given = |level| if level == Level::Gate && !config.attended { config.unattended_level } else { level };
         let next = limits.next(count).map(|(level, threshold)| (given(level), threshold));
-        Outlook { count, reached: limits.level(count, 1).map(|(level, _)| level), next, only_told: false }
+        Outlook { count, reached: limits.level(count, 1).map(|(level, _)| level), next, advisory: false }
     }
 
-    /// The same for advisory findings, see [`only_told`](super::only_told).
-    pub(crate) fn told(&self, limits: &Limits, count: u32) -> Outlook {
-        let outlook = self.with(&limits.only_told(), count);
+    /// The same for advisory findings, see [`advisory`](super::advisory).
+    pub(crate) fn advisory(&self, limits: &Limits, count: u32) -> Outlook {
+        let outlook = self.with(&limits.advisory(), count);
         let more = limits.nudge != 0 && limits.rung_above(Level::Nudge).is_some();
-        Outlook { only_told: more && outlook.next.is_none(), ..outlook }
+        Outlook { advisory: more && outlook.next.is_none(), ..outlook }
     }
 }
 
@@ -90,13 +90,13 @@ mod tests {
         assert_eq!(view.of(2).furthest(waiting), waiting);
         assert_eq!(view.of(0).furthest(view.with(&limits.times(3), 1)).count, 1);
         assert_eq!(waiting.furthest(view.of(3)), view.of(3));
-        let told = view.told(&limits, 7);
-        assert_eq!((told.next, told.only_told), (None, true));
-        assert_eq!(view.told(&limits, 2).next, Some((Level::Nudge, 3)));
+        let told = view.advisory(&limits, 7);
+        assert_eq!((told.next, told.advisory), (None, true));
+        assert_eq!(view.advisory(&limits, 2).next, Some((Level::Nudge, 3)));
         assert_eq!(told.furthest(view.of(4)), view.of(4));
         // Without a nudge there is no advice, and the block applies.
         let refused = Limits { nudge: 0, ..limits };
-        assert_eq!(view.told(&refused, 4).next, Some((Level::Block, 5)));
+        assert_eq!(view.advisory(&refused, 4).next, Some((Level::Block, 5)));
         assert_eq!(Outlook::of_all([view.of(1), told, waiting].into_iter()), told);
         let unattended = Config { attended: false, ..Config::default() };
         let gate = Limits { gate: 4, ..Limits::ladder(3, 0, 0, 0) };

@@ -11,8 +11,8 @@
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::sure;
-use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told, many};
-use crate::state::{Flow, KEY_BYTES, Onset, Ring, Sighting, Whose};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, SignalParts, many};
+use crate::state::{Flow, KEY_BYTES, Onset, Ring, ScopeKeys, Sighting};
 use crate::text::{Key, combine, salted};
 use alloc::{format, string::String, string::ToString, vec::Vec};
 
@@ -134,7 +134,7 @@ impl Rule for OutputSignature {
         core::mem::take(&mut state.lost)
     }
 
-    fn standing_of(state: &State, whose: &Whose, _flow: &Flow<'_>) -> u32 {
+    fn standing_of(state: &State, whose: &ScopeKeys, _flow: &Flow<'_>) -> u32 {
         let windows = state.windows.iter().filter(|window| whose.has(window.task, window.agent));
         windows.map(Window::count).max().unwrap_or(0)
     }
@@ -147,7 +147,7 @@ impl Rule for OutputSignature {
         state.windows.len() <= WINDOWS && state.windows.iter().all(fits)
     }
 
-    fn story(state: &State, whose: &Whose) -> Vec<String> {
+    fn story(state: &State, whose: &ScopeKeys) -> Vec<String> {
         let window = state.windows.iter().rev().find(|window| whose.has(window.task, window.agent));
         let streak = window.into_iter().flat_map(Window::streak);
         streak.map(|iteration| format!("Iteration {}: {}", iteration.number, iteration.line)).collect()
@@ -158,7 +158,7 @@ impl Window {
     fn signal(&self, count: u32, signature: &str) -> Signal {
         let message = format!("Same output signature repeated {count} times");
         let what = self.latest.last().map_or(0, |iteration| iteration.signature);
-        Told {
+        SignalParts {
             kind: "unchanged-signature",
             identity: combine("output-signature", &[self.task, self.agent, what]),
             count,

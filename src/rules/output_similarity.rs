@@ -8,8 +8,8 @@
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::sure;
-use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told, many};
-use crate::state::{Flow, Onset, Ring, Sighting, Whose};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, SignalParts, many};
+use crate::state::{Flow, Onset, Ring, ScopeKeys, Sighting};
 use crate::text::{Key, Pattern, combine, gist, is_gist, salted};
 use alloc::{format, string::String, vec::Vec};
 use smol_str::SmolStr;
@@ -33,7 +33,7 @@ codec!(struct State { windows });
 struct Window {
     task: Key,
     agent: Key,
-    latest: Ring<Said>,
+    latest: Ring<EarlierOutput>,
     /// The evidence of the latest output.
     count: u32,
 }
@@ -53,12 +53,12 @@ impl State {
 }
 
 #[derive(Clone, Debug)]
-struct Said {
+struct EarlierOutput {
     gist: String,
     sighting: Sighting,
     onset: Onset,
 }
-codec!(struct Said { gist, sighting, onset } raw);
+codec!(struct EarlierOutput { gist, sighting, onset } raw);
 
 impl Rule for OutputSimilarity {
     const ID: &'static str = "output-similarity";
@@ -86,7 +86,7 @@ impl Rule for OutputSimilarity {
         let new = || Window { task: cx.task, agent: cx.agent, ..Window::default() };
         let is_it = |window: &Window| window.task == cx.task && window.agent == cx.agent;
         let window = state.windows.renew(HELD + 1, is_it, new)?;
-        let like: Vec<(u32, &Said)> = (window.latest.iter())
+        let like: Vec<(u32, &EarlierOutput)> = (window.latest.iter())
             .map(|said| (pattern.percent(&said.gist), said))
             .filter(|(percent, _)| *percent >= ALIKE)
             .collect();
@@ -96,12 +96,12 @@ impl Rule for OutputSimilarity {
         let most = like.iter().map(|(percent, _)| *percent).max().unwrap_or(0);
         let sightings = like.iter().map(|(_, said)| said.sighting).chain([here]).collect();
         window.count = count;
-        window.latest.push(Said { gist, sighting: here, onset: cx.onset }, cx.limits.window as usize);
+        window.latest.push(EarlierOutput { gist, sighting: here, onset: cx.onset }, cx.limits.window as usize);
         state.trim();
         let (onset, identity) = first.filter(|_| cx.limits.reached(count, 1))?;
         let message = format!("{count} of the last outputs are similar (up to {most} %)");
         Some(
-            Told {
+            SignalParts {
                 kind: "similar-output",
                 identity: combine("output-similarity", &[cx.task, cx.agent, identity]),
                 count,
@@ -121,7 +121,7 @@ impl Rule for OutputSimilarity {
         state.windows.retain(|window| !gone(window.task));
     }
 
-    fn standing_of(state: &State, whose: &Whose, _flow: &Flow<'_>) -> u32 {
+    fn standing_of(state: &State, whose: &ScopeKeys, _flow: &Flow<'_>) -> u32 {
         let windows = state.windows.iter().filter(|window| whose.has(window.task, window.agent));
         windows.map(|window| window.count).max().unwrap_or(0)
     }

@@ -8,8 +8,8 @@
 use crate::codec::codec;
 use crate::model::{HaltReason, Metrics, PhaseStanding, Recommendation};
 use crate::rules::phases::{left, name_fits, phase_key, phase_name, refused, transition};
-use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, TASK_NAME, TASKS, Told, task_name};
-use crate::state::{Flow, KEY_BYTES, Onset, Ring, Sighting, Whose};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, SignalParts, TASK_NAME, TASKS, task_name};
+use crate::state::{Flow, KEY_BYTES, Onset, Ring, ScopeKeys, Sighting};
 use crate::text::{Key, combine, key, sorted};
 use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
 
@@ -31,26 +31,26 @@ codec!(struct State { walks });
 struct Walk {
     task: Key,
     task_name: String,
-    phases: Ring<Entered>,
+    phases: Ring<PhaseEntry>,
     /// Onset of the cycle that the latest transition is part of.
     cycle: Option<Onset>,
 }
 codec!(struct Walk { task, task_name, phases, cycle });
 
 #[derive(Clone, Debug)]
-struct Entered {
+struct PhaseEntry {
     phase: Key,
     name: String,
     sighting: Sighting,
     onset: Onset,
 }
-codec!(struct Entered { phase, name, sighting, onset });
+codec!(struct PhaseEntry { phase, name, sighting, onset });
 
 impl Walk {
     fn enter(&mut self, phase: &str, cx: &Cx<'_>) {
         let key = phase_key(phase);
         let sighting = Sighting { key, ..cx.here };
-        self.phases.push(Entered { phase: key, name: phase_name(phase), sighting, onset: cx.onset }, WALK);
+        self.phases.push(PhaseEntry { phase: key, name: phase_name(phase), sighting, onset: cx.onset }, WALK);
     }
 
     /// Whether the phase entered `back` entries ago is the one entered `period` entries before it.
@@ -87,7 +87,7 @@ impl Walk {
         let onset = *self.cycle.get_or_insert(walk.clone().nth(1)?.onset);
         let message = format!("Oscillating cycle detected: {}", names.join("→"));
         let signature = lap_name(names.get(..period)?);
-        let told = Told {
+        let told = SignalParts {
             kind: "oscillation",
             identity: combine("oscillation", &[cx.task, key("lap", signature.as_bytes())]),
             count: 2,
@@ -166,8 +166,9 @@ impl Rule for PhaseCycle {
     }
 
     fn weight(state: &State) -> usize {
-        let entered =
-            |entered: &Entered| KEY_BYTES + entered.name.len() + 2 + entered.sighting.weight() + entered.onset.weight();
+        let entered = |entered: &PhaseEntry| {
+            KEY_BYTES + entered.name.len() + 2 + entered.sighting.weight() + entered.onset.weight()
+        };
         let walk = |walk: &Walk| {
             let phases: usize = walk.phases.iter().map(entered).sum();
             KEY_BYTES + walk.task_name.len() + walk.cycle.map_or(0, |onset| onset.weight()) + 6 + phases
@@ -175,7 +176,7 @@ impl Rule for PhaseCycle {
         state.walks.iter().map(walk).sum()
     }
 
-    fn standing_of(state: &State, whose: &Whose, _flow: &Flow<'_>) -> u32 {
+    fn standing_of(state: &State, whose: &ScopeKeys, _flow: &Flow<'_>) -> u32 {
         let mut walks = state.walks.iter().filter(|walk| whose.has_task(walk.task));
         if walks.any(|walk| walk.cycle.is_some()) { 2 } else { 0 }
     }

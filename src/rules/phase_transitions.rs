@@ -10,8 +10,8 @@
 use crate::codec::codec;
 use crate::model::{HaltReason, Metrics, Recommendation};
 use crate::rules::phases::{Tally, left, phase_key, phase_name, refused, transition, warned};
-use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told};
-use crate::state::{Flow, KEY_BYTES, Ring, Sighting, Whose};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, SignalParts};
+use crate::state::{Flow, KEY_BYTES, Ring, ScopeKeys, Sighting};
 use crate::text::{Key, combine};
 use alloc::format;
 
@@ -23,20 +23,20 @@ pub(crate) struct PhaseTransitions;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     /// Ordered by when each was last made.
-    made: Ring<Made>,
+    made: Ring<TransitionCount>,
     /// Transitions dropped at their cap since this was last read.
     lost: u64,
 }
 codec!(struct State { made, lost });
 
 #[derive(Clone, Copy, Debug)]
-struct Made {
+struct TransitionCount {
     task: Key,
     from: Key,
     to: Key,
     times: Tally,
 }
-codec!(struct Made { task, from, to, times });
+codec!(struct TransitionCount { task, from, to, times });
 
 impl Rule for PhaseTransitions {
     const ID: &'static str = "phase-transitions";
@@ -54,7 +54,7 @@ impl Rule for PhaseTransitions {
         let (from, to) = (phase_key(name), phase_key(&transition.to));
         let before = state.made.iter().rev().find(|made| made.task == cx.task).copied();
         let known = state.made.take(|made| made.task == cx.task && made.from == from && made.to == to);
-        let fresh = Made { task: cx.task, from, to, times: Tally::default() };
+        let fresh = TransitionCount { task: cx.task, from, to, times: Tally::default() };
         let mut made = known.unwrap_or(fresh);
         made.times.add(Sighting { key: combine("transition", &[from, to]), ..cx.here }, cx.onset);
         state.lost = state.lost.saturating_add(state.made.push_counted(made, TRANSITIONS));
@@ -65,7 +65,7 @@ impl Rule for PhaseTransitions {
         if max == 0 || count < max.max(2) {
             return None;
         }
-        let used_up = |made: &Made| made.from == to && made.to == from && made.times.count >= max;
+        let used_up = |made: &TransitionCount| made.from == to && made.to == from && made.times.count >= max;
         let over = count > max || before.as_ref().is_some_and(used_up);
         let occurrences = count.saturating_sub(1).max(max);
         let pair = format!("{}→{}", phase_name(name), phase_name(&transition.to));
@@ -74,7 +74,7 @@ impl Rule for PhaseTransitions {
         } else {
             format!("Transition {pair} has used up its max_transitions ({max}): the next one will be refused")
         };
-        let told = Told {
+        let told = SignalParts {
             kind: "transition-limit",
             identity: combine("transitions", &[cx.task, from, to]),
             count,
@@ -105,7 +105,7 @@ impl Rule for PhaseTransitions {
         core::mem::take(&mut state.lost)
     }
 
-    fn standing_of(state: &State, whose: &Whose, _flow: &Flow<'_>) -> u32 {
+    fn standing_of(state: &State, whose: &ScopeKeys, _flow: &Flow<'_>) -> u32 {
         let made = state.made.iter().filter(|made| whose.has_task(made.task));
         made.map(|made| made.times.count).max().unwrap_or(0)
     }

@@ -6,8 +6,8 @@
 use crate::codec::codec;
 use crate::model::{HaltReason, Metrics, PhaseStanding, Recommendation};
 use crate::rules::phases::{Tally, name_fits, phase_key, phase_name, refused, transition, warned};
-use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, TASK_NAME, Told, task_name};
-use crate::state::{Flow, KEY_BYTES, Ring, Sighting, Whose};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, SignalParts, TASK_NAME, task_name};
+use crate::state::{Flow, KEY_BYTES, Ring, ScopeKeys, Sighting};
 use crate::text::{Key, combine};
 use alloc::{collections::BTreeMap, format, string::String};
 
@@ -86,7 +86,7 @@ impl Rule for PhaseVisits {
         } else {
             format!("Phase '{name}' has used up its max_visits ({max}): the next entry will be refused")
         };
-        let told = Told {
+        let told = SignalParts {
             kind: "visit-limit",
             identity: combine("visits", &[cx.task, key]),
             count: visits.count,
@@ -119,7 +119,7 @@ impl Rule for PhaseVisits {
         core::mem::take(&mut state.lost)
     }
 
-    fn standing_of(state: &State, whose: &Whose, _flow: &Flow<'_>) -> u32 {
+    fn standing_of(state: &State, whose: &ScopeKeys, _flow: &Flow<'_>) -> u32 {
         let phases = state.phases.iter().filter(|phase| whose.has_task(phase.task));
         phases.map(|phase| phase.visits.count).max().unwrap_or(0)
     }

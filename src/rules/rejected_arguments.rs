@@ -7,7 +7,7 @@ use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation, ToolResult};
 use crate::rules::streak::{Streak, confidence};
 use crate::rules::windows::{After, Row, Window, windows};
-use crate::rules::{Cx, Facts, Limits, Outlook, Signal, Told, elsewhere, foreseen, many, only_told};
+use crate::rules::{Cx, Facts, Limits, Outlook, Signal, SignalParts, advisory, elsewhere, foreseen, many};
 use crate::state::{Call, Occurrence, Ring, Step};
 use crate::text::{Key, Refusal, combine, mark, printable};
 use alloc::format;
@@ -34,7 +34,7 @@ const REJECTED_ARGUMENTS: Row<Outing, Latest> = Row {
     heeds: |_, _| true,
     see,
     holds: |window, latest, view| {
-        let told = |(count, said): (u32, bool)| if said { view.told(view.limits, count) } else { view.of(count) };
+        let told = |(count, said): (u32, bool)| if said { view.advisory(view.limits, count) } else { view.of(count) };
         let own = [Kind::Arguments, Kind::UnknownTool].into_iter().map(|kind| window.rejections(kind));
         Outlook::of_all(own.chain(by_several(latest)).map(told))
     },
@@ -153,7 +153,7 @@ impl Window<Outing> {
                 "Choose from the tools that are offered in this run.",
             ),
         };
-        let signal = Streak::of(self.same(kind).map(|(call, _)| call.seen.get())).signal(Told {
+        let signal = Streak::of(self.same(kind).map(|(call, _)| call.seen.get())).signal(SignalParts {
             kind: case,
             identity: combine("rejected-arguments", &[self.tool]),
             count,
@@ -184,7 +184,7 @@ fn across(latest: &Latest, cx: &Cx<'_>) -> Option<Signal> {
     let (count, said) = by_several(latest)?;
     let times = latest.len();
     cx.limits.reached(count, 1).then(|| {
-        let signal = Streak::of(latest.iter().map(|rejection| rejection.seen.get())).signal(Told {
+        let signal = Streak::of(latest.iter().map(|rejection| rejection.seen.get())).signal(SignalParts {
             kind: "several-tools",
             identity: combine("rejected-arguments", &[0]),
             count,
@@ -197,7 +197,7 @@ fn across(latest: &Latest, cx: &Cx<'_>) -> Option<Signal> {
             recommendation: Recommendation::ChangeApproach,
             halt_reason: HaltReason::RepeatedError,
         });
-        if said { only_told(signal, cx) } else { signal }
+        if said { advisory(signal, cx) } else { signal }
     })
 }
 

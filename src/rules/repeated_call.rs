@@ -29,7 +29,7 @@
 use crate::codec::{Codec, Reader, codec};
 use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
 use crate::rules::streak::sure;
-use crate::rules::{Cx, Extra, Fact, Facts, Limits, Outlook, Rule, Signal, Told, View, outcome_words};
+use crate::rules::{Cx, Extra, Fact, Facts, Limits, Outlook, Rule, Signal, SignalParts, View, outcome_words};
 use crate::state::{Call, Latest, Marked, Onset, Packed, Ring, Step, Time, WAITED, short_mark};
 use crate::text::{
     self, Asks, Empty, Key, OutcomeFacts, Sketch, combine, ends, mark, may_change, number, printable, transient,
@@ -64,13 +64,13 @@ pub(crate) struct State {
     /// Custom events, kept apart so that many of them do not evict the calls; few runs have any.
     customs: Option<Box<Packed<Entry>>>,
     /// Calls that were repeated and got a different answer; few runs have any.
-    moving: Option<Box<Ring<Moving>>>,
+    moving: Option<Box<Ring<ChangingAnswer>>>,
 }
 codec!(struct State { entries, customs, moving });
 
 /// The latest answer of a call whose answer differed from the previous one.
 #[derive(Clone, Debug)]
-struct Moving {
+struct ChangingAnswer {
     /// [`Entry::whole`].
     call: Key,
     loose: u32,
@@ -78,7 +78,7 @@ struct Moving {
     stood: bool,
     words: Sketch,
 }
-codec!(struct Moving { call, loose, stood, words });
+codec!(struct ChangingAnswer { call, loose, stood, words });
 
 /// A call of one agent that may repeat.
 #[derive(Clone, Debug)]
@@ -373,7 +373,7 @@ impl Entry {
     }
 
     /// Points for answers in which only a small part moved.
-    fn loose(&self, moving: Option<&Ring<Moving>>) -> u32 {
+    fn loose(&self, moving: Option<&Ring<ChangingAnswer>>) -> u32 {
         let known = moving.and_then(|moving| moving.iter().find(|known| known.call == self.whole()));
         known.map_or(0, |known| known.loose)
     }
@@ -381,7 +381,12 @@ impl Entry {
     /// Whether a different answer is the previous one except for a small moving part; its sketch is kept for the next
     /// comparison. Never after a wait or a new mutation, nor for an answer that failed or says to wait: those may well
     /// change little each time.
-    fn moves_a_part(&mut self, step: &Step, result: &ToolResult, moving: &mut Option<Box<Ring<Moving>>>) -> bool {
+    fn moves_a_part(
+        &mut self,
+        step: &Step,
+        result: &ToolResult,
+        moving: &mut Option<Box<Ring<ChangingAnswer>>>,
+    ) -> bool {
         let waited = self.at.zip(step.at).is_some_and(|(last, now)| now.saturating_sub(last) >= WAITED);
         let whole = self.whole();
         let known = moving.as_mut().and_then(|moving| moving.take(|known| known.call == whole));
@@ -394,7 +399,7 @@ impl Entry {
         self.flags.note_moves(known.is_some() && !little && !stood && step.previous == self.index);
         let loose = known.map_or(0, |known| known.loose);
         let loose = if little { loose.saturating_add(1) } else { loose / 2 };
-        moving.get_or_insert_default().push(Moving { call: whole, loose, stood, words }, MOVING);
+        moving.get_or_insert_default().push(ChangingAnswer { call: whole, loose, stood, words }, MOVING);
         little
     }
 
@@ -405,7 +410,7 @@ impl Entry {
         call: &Call,
         result: Option<&ToolResult>,
         entries: &Packed<Self>,
-        moving: &mut Option<Box<Ring<Moving>>>,
+        moving: &mut Option<Box<Ring<ChangingAnswer>>>,
     ) -> bool {
         let worth = self.worth(step, call, result).or_else(|| {
             // Another page of a view may differ in its heading only: whether a view moved is up to `no-effect`.
@@ -495,7 +500,7 @@ impl Entry {
     fn outlook(&self, loose: u32, view: &View<'_>) -> Outlook {
         let limits = view.limits.times(self.scale());
         if self.is_told(loose, view.limits) {
-            view.told(&limits, self.points.all)
+            view.advisory(&limits, self.points.all)
         } else {
             view.with(&limits, self.points.all)
         }
@@ -523,7 +528,7 @@ impl Entry {
         };
         let nudge = cx.limits.nudge.saturating_mul(scale);
         let told = self.is_told(loose, cx.limits);
-        let words = Told {
+        let words = SignalParts {
             kind: "unchanged-outcome",
             identity: combine("repeated-call", &[self.call, self.agent]),
             count: self.points.all,
@@ -549,7 +554,7 @@ impl Entry {
             ask: (told && self.points.all >= nudge).then_some(Level::Nudge),
             extra: Extra {
                 each: (!told).then_some(ADJACENT),
-                only_told: told,
+                advisory: told,
                 threshold: told.then_some(nudge),
                 ..Extra::default()
             },

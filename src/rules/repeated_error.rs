@@ -8,7 +8,7 @@ use crate::codec::codec;
 use crate::model::{HaltReason, Outcome, Recommendation, ToolResult};
 use crate::rules::streak::sure;
 use crate::rules::windows::{After, Row, Window, windows};
-use crate::rules::{Cx, Facts, Limits, Outlook, Signal, Told, elsewhere, foreseen};
+use crate::rules::{Cx, Facts, Limits, Outlook, Signal, SignalParts, elsewhere, foreseen};
 use crate::state::{Call, Occurrence, Sighting, Step, Time};
 use crate::text::{Asks, Key, asked_wait, backoff, combine, mark, printable};
 use alloc::format;
@@ -52,7 +52,7 @@ const REPEATED_ERROR: Row<Outing, Waits> = Row {
     holds: |window, _, view| {
         let outlook = |class| {
             let Evidence { count, batch, .. } = window.evidence(class)?;
-            Some(if batch { view.told(view.limits, count) } else { view.of(count) })
+            Some(if batch { view.advisory(view.limits, count) } else { view.of(count) })
         };
         Outlook::of_all(window.seen.iter().filter_map(|call| outlook(call.class?)))
     },
@@ -146,7 +146,7 @@ impl Window<Outing> {
         let message = format!("`{tool}` failed {least}{times} times in the same way{arguments}");
         let sightings = same.clone().skip(times.saturating_sub(EVIDENCE)).map(|call| call.seen.sighting()).collect();
         let identity = combine("repeated-error", &[self.tool, class]);
-        let told = Told {
+        let told = SignalParts {
             kind: if different { "changing-arguments" } else { "same-arguments" },
             identity,
             count,

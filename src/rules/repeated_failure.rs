@@ -9,8 +9,8 @@ use crate::codec::codec;
 use crate::model::{Body, Event, HaltReason, Recommendation};
 use crate::rules::streak::{Streak, confidence};
 use crate::rules::task_loop::Reading;
-use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told};
-use crate::state::{Flow, Ring, Whose};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, SignalParts};
+use crate::state::{Flow, Ring, ScopeKeys};
 use crate::text::{FailureFacts, Key, Nature, combine, mistake, nature};
 use alloc::format;
 
@@ -99,7 +99,7 @@ impl Task {
                     Recommendation::ChangeApproach,
                 )
             };
-            self.failures.signal(Told {
+            self.failures.signal(SignalParts {
                 kind,
                 identity: combine("repeated-failure", &[self.task, self.class]),
                 count,
@@ -167,7 +167,7 @@ impl Rule for RepeatedFailure {
         state.tasks.retain(|known| !gone(known.task));
     }
 
-    fn standing_of(state: &State, whose: &Whose, _flow: &Flow<'_>) -> u32 {
+    fn standing_of(state: &State, whose: &ScopeKeys, _flow: &Flow<'_>) -> u32 {
         state.tasks.iter().filter(|known| whose.has_task(known.task)).map(Task::count).max().unwrap_or(0)
     }
 

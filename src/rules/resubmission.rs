@@ -9,7 +9,7 @@
 use crate::codec::codec;
 use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
 use crate::rules::streak::{Streak, confidence};
-use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Payload, Rule, Signal, Told, View, only_told};
+use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Payload, Rule, Signal, SignalParts, View, advisory};
 use crate::state::{Call, Step};
 use crate::text::{Empty, Key, Late, Tokens, combine, frame, mark, printable, progress, trimmed};
 use crate::tuned;
@@ -86,7 +86,7 @@ impl Attempt {
         } else {
             ("cosmetic", "nearly the same arguments", "for the same reason")
         };
-        let mut signal = self.attempts.signal(Told {
+        let mut signal = self.attempts.signal(SignalParts {
             kind,
             identity: combine("resubmission", &[self.tool, self.root]),
             count,
@@ -101,7 +101,7 @@ impl Attempt {
         // Only equal attempts are blocked.
         let told = !(equal || self.insists(nudge));
         if told && nudge != 0 && count >= nudge {
-            return Some(only_told(signal, cx));
+            return Some(advisory(signal, cx));
         }
         // The next attempt would be one too many.
         let last = said && count + 1 >= block && count < block;
@@ -132,7 +132,7 @@ impl Attempt {
                 view.with(&Limits { block, gate: 0, halt: 0, ..*limits }, count)
             }
             (false, _) if nudge == 0 => view.with(&Limits { gate: 0, halt: 0, ..*limits }, count),
-            (false, _) => view.told(limits, count),
+            (false, _) => view.advisory(limits, count),
         }
     }
 }

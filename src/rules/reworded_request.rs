@@ -12,11 +12,11 @@ mod chain;
 use crate::codec::codec;
 use crate::model::{Body, Collaboration, Event, HaltReason, Recommendation};
 use crate::rules::streak::{Streak, confidence};
-use crate::rules::{Cx, Fact, Facts, Limits, Payload, Rule, Signal, Told};
-use crate::state::{Call, Onset, PAUSE, Ring, Sees, Sighting};
+use crate::rules::{Cx, Fact, Facts, Limits, Payload, Rule, Signal, SignalParts};
+use crate::state::{Call, Onset, PAUSE, Ring, Sighting, Visibility};
 use crate::text::{Asks, Edit, Goal, Key, beside, combine, mark, printable, reads_as_prose, salted, sent};
 use alloc::{boxed::Box, format};
-use chain::{Asking, Chain, Reworded};
+use chain::{Chain, NewRequest, Reworded};
 
 /// Pairs of agent and tool watched at once for requests that are only written down, or of agent and place for messages.
 const TOOLS: usize = 4;
@@ -39,20 +39,20 @@ pub(crate) struct RewordedRequest;
 pub(crate) struct State {
     /// Present once something has been asked in words.
     chain: Option<Box<Chain>>,
-    tools: Ring<Asker>,
+    tools: Ring<RequestSource>,
 }
 codec!(struct State { chain, tools });
 
 /// Requests that a program only wrote down, or messages sent to one place.
 #[derive(Clone, Debug)]
-struct Asker {
+struct RequestSource {
     /// The tool; for messages, together with the place they are sent to.
     tool: Key,
     agent: Key,
     requests: Ring<Request>,
     rewordings: Streak,
 }
-codec!(struct Asker { tool, agent, requests, rewordings });
+codec!(struct RequestSource { tool, agent, requests, rewordings });
 
 #[derive(Clone, Debug)]
 struct Request {
@@ -63,7 +63,7 @@ struct Request {
 codec!(struct Request { goal, step, round });
 
 /// A kind of text that is said again in other words.
-struct Again {
+struct TextKind {
     kind: &'static str,
     /// What the message says after the tool's name, and after the number of times.
     said: [&'static str; 2],
@@ -74,7 +74,7 @@ struct Again {
     other: bool,
 }
 
-const OWN_WORDS: Again = Again {
+const OWN_WORDS: TextKind = TextKind {
     kind: "own-words",
     said: ["returned a request that it had been given, reworded", "times, and nobody answered it"],
     instead: "Call a tool or an agent that can act on the request: writing it down does not ask anyone.",
@@ -85,7 +85,7 @@ const OWN_WORDS: Again = Again {
     other: true,
 };
 
-const SENT_AGAIN: Again = Again {
+const SENT_AGAIN: TextKind = TextKind {
     kind: "sent-again",
     said: ["sent the same thing to the same place", "times more, in different words"],
     instead: "Check whether what was sent has arrived, and wait for an answer or tell the user: sending it again changes nothing.",
@@ -102,8 +102,8 @@ impl State {
     fn calls(&mut self, call: &Call, payload: &Payload<'_>, cx: &Cx<'_>) -> Option<Signal> {
         let goal = payload.goal()?;
         // Another agent sees everybody's changes.
-        let mutations = if call.sees == Sees::All { cx.run.new_mutations } else { cx.run.own_mutations };
-        let asking = Asking {
+        let mutations = if call.sees == Visibility::All { cx.run.new_mutations } else { cx.run.own_mutations };
+        let asking = NewRequest {
             goal,
             call: call.key,
             tool: mark(call.tool),
@@ -123,7 +123,7 @@ impl State {
     fn asks_another(&mut self, request: &Collaboration, cx: &Cx<'_>) -> Option<Signal> {
         // The same question to several agents is a round of questions.
         let goal = Goal::of(&request.request, core::iter::once(beside("to", &request.to)));
-        let asking = Asking {
+        let asking = NewRequest {
             goal: &goal,
             call: salted("collaboration", cx.salt, request.request.as_bytes()),
             tool: 0,
@@ -140,7 +140,7 @@ impl State {
     /// Records a text that a call only gave back, or that it sends; `tool` identifies the texts it is compared with.
     fn said(
         &mut self,
-        again: &Again,
+        again: &TextKind,
         call: &Call,
         tool: Key,
         goal: Goal,
@@ -149,7 +149,7 @@ impl State {
     ) -> Option<Signal> {
         let request = Request { goal, step: cx.run.steps, round: call.round };
         let agent = call.agent;
-        let new = || Asker { tool, agent, requests: Ring::default(), rewordings: Streak::default() };
+        let new = || RequestSource { tool, agent, requests: Ring::default(), rewordings: Streak::default() };
         let asker = self.tools.renew(TOOLS, |known| known.tool == tool && known.agent == agent, new)?;
         let same = asker.requests.iter().any(|before| before.goal == request.goal);
         let at_once = |before: &Request| request.round.is_some() && request.round == before.round;
@@ -165,7 +165,7 @@ impl State {
         (reworded && cx.limits.reached(count, 1)).then(|| {
             let name = printable(&call.name, 48);
             let [before, behind] = again.said;
-            asker.rewordings.signal(Told {
+            asker.rewordings.signal(SignalParts {
                 kind: again.kind,
                 identity: combine("reworded-request", &[combine("own-words", &[tool]), call.agent]),
                 count,
@@ -181,7 +181,7 @@ impl State {
 }
 
 /// Adds a request to the chain; the signal, if it rewords earlier ones often enough.
-fn asked(chain: &mut Chain, asking: &Asking<'_>, of: &str, cx: &Cx<'_>) -> Option<Signal> {
+fn asked(chain: &mut Chain, asking: &NewRequest<'_>, of: &str, cx: &Cx<'_>) -> Option<Signal> {
     let Reworded { points, times, chain, kinship, came, seen } = chain.asks(asking, cx)?;
     if !cx.limits.reached(points, 1) {
         return None;
@@ -190,7 +190,7 @@ fn asked(chain: &mut Chain, asking: &Asking<'_>, of: &str, cx: &Cx<'_>) -> Optio
     let identity = combine("reworded-request", &[chain]);
     let moving = if kinship.plus { "names more than" } else { "names nothing that was not in" };
     let words = if kinship.alike < 100 { ", in different words" } else { "" };
-    Some(Streak::of(seen.into_iter()).signal(Told {
+    Some(Streak::of(seen.into_iter()).signal(SignalParts {
         kind: "same-goal",
         identity,
         count: points,

@@ -2,7 +2,7 @@
 //! set.
 
 use crate::model::{HaltReason, Recommendation};
-use crate::rules::{Budget, Cx, Fact, Facts, Limits, Rule, RunView, Signal, Told};
+use crate::rules::{Budget, Cx, Fact, Facts, Limits, Rule, RunView, Signal, SignalParts};
 use crate::state::Onset;
 use crate::text::key;
 use alloc::{format, string::String, vec};
@@ -61,7 +61,7 @@ impl Row {
         let message = (self.says)(*state);
         let is_last = cx.limits.halt != 0 && *state >= cx.limits.halt;
         let what = format!("{message}{}.", if is_last { ", its whole budget" } else { "" });
-        let told = Told {
+        let told = SignalParts {
             kind: "budget",
             identity: key("rule", self.id.as_bytes()),
             count: *state,

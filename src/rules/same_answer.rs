@@ -10,7 +10,7 @@
 use crate::codec::codec;
 use crate::model::{HaltReason, Level, Recommendation, ToolResult};
 use crate::rules::streak::{Streak, confidence};
-use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Rule, Signal, Told, View, many};
+use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Rule, Signal, SignalParts, View, many};
 use crate::state::{Call, Onset, Ring, Sighting, Step};
 use crate::text::{Asks, Key, combine, enters, printable, records, salted};
 use alloc::format;
@@ -28,12 +28,12 @@ pub(crate) struct SameAnswer;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct State {
-    seen: Ring<Seen>,
+    seen: Ring<Answered>,
 }
 codec!(struct State { seen });
 
 #[derive(Clone, Copy, Debug)]
-struct Seen {
+struct Answered {
     /// Tool, agent and answer.
     answer: Key,
     call: Key,
@@ -48,7 +48,7 @@ struct Seen {
     sighting: Sighting,
     onset: Onset,
 }
-codec!(struct Seen { answer, call, asks, of_batch, target, round, step, mutations, sighting, onset });
+codec!(struct Answered { answer, call, asks, of_batch, target, round, step, mutations, sighting, onset });
 
 /// Whether an answer says enough to be compared.
 fn substantial(step: &Step, call: &Call, result: &ToolResult, page: bool) -> bool {
@@ -75,8 +75,8 @@ fn substantial(step: &Step, call: &Call, result: &ToolResult, page: bool) -> boo
 
 impl State {
     /// The earlier steps that got this answer, each call and round once, newest first.
-    fn same<'a>(&'a self, newest: &'a Seen) -> impl Iterator<Item = &'a Seen> {
-        let same = move |seen: &&Seen| seen.answer == newest.answer && seen.mutations == newest.mutations;
+    fn same<'a>(&'a self, newest: &'a Answered) -> impl Iterator<Item = &'a Answered> {
+        let same = move |seen: &&Answered| seen.answer == newest.answer && seen.mutations == newest.mutations;
         self.seen.iter().enumerate().rev().filter(move |(_, seen)| same(seen)).filter_map(move |(at, seen)| {
             let later = self.seen.iter().skip(at + 1).filter(same);
             let counted =
@@ -85,13 +85,13 @@ impl State {
         })
     }
 
-    fn count(&self, newest: &Seen) -> u32 {
+    fn count(&self, newest: &Answered) -> u32 {
         many(self.same(newest).count())
     }
 
     /// Whether every call had a target of its own: then the answer is about something common to all of them, and no
     /// question was asked again.
-    fn elsewhere(&self, newest: &Seen) -> bool {
+    fn elsewhere(&self, newest: &Answered) -> bool {
         let targets = || self.same(newest).map(|seen| seen.target);
         targets().all(|target| target.is_some_and(|own| targets().filter(|other| *other == Some(own)).count() == 1))
     }
@@ -99,7 +99,7 @@ impl State {
 
 /// Thresholds by kind of question. In words, the nudge takes twice as many answers; if that is no less than the block,
 /// there is none.
-fn limits_of(seen: &Seen, limits: &Limits) -> Limits {
+fn limits_of(seen: &Answered, limits: &Limits) -> Limits {
     let Limits { nudge, block, .. } = *limits;
     match (seen.asks, nudge.saturating_mul(2)) {
         (_, told) if seen.of_batch => Limits { nudge: told, block: 0, gate: 0, halt: 0, ..*limits },
@@ -133,7 +133,7 @@ impl Rule for SameAnswer {
         }
         let said = records.map_or(step.facts.light, |records| salted("same-answer", cx.salt, records.as_bytes()));
         let answer = combine("same-answer", &[step.tool, step.agent, said]);
-        let newest = Seen {
+        let newest = Answered {
             answer,
             call: call.key,
             asks: if records.is_some() { Asks::Search } else { call.asks },
@@ -156,7 +156,7 @@ impl Rule for SameAnswer {
         let limits = limits_of(&newest, cx.limits);
         limits.reached(count, 1).then(|| {
             let name = printable(&call.name, 48);
-            let told = Told {
+            let told = SignalParts {
                 kind: "unmoved",
                 identity: answer,
                 count,
@@ -173,7 +173,7 @@ impl Rule for SameAnswer {
             let seldom = newest.asks == Asks::Record || newest.of_batch;
             let elsewhere = seldom || state.elsewhere(&newest);
             let nudge = if seldom { limits.nudge } else { cx.limits.nudge };
-            signal.extra.only_told = elsewhere;
+            signal.extra.advisory = elsewhere;
             if (call.asks.shows() || elsewhere) && nudge != 0 && count >= nudge {
                 signal.ask = Some(Level::Nudge);
                 signal.extra.threshold = Some(nudge);
@@ -191,7 +191,7 @@ impl Rule for SameAnswer {
         let told = newest.of_batch || newest.asks.shows() || newest.asks == Asks::Record || state.elsewhere(newest);
         // Without a nudge threshold, the nudge comes where the block would.
         let told_at = if limits.nudge == 0 && view.limits.nudge != 0 { limits.block } else { limits.nudge };
-        if told { view.told(&Limits { nudge: told_at, ..limits }, count) } else { view.with(&limits, count) }
+        if told { view.advisory(&Limits { nudge: told_at, ..limits }, count) } else { view.with(&limits, count) }
     }
 
     fn fits(state: &State) -> bool {

@@ -21,7 +21,7 @@ mod views;
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation, ToolResult};
 use crate::rules::streak::{Streak, confidence};
-use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told, only_told};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, SignalParts, advisory};
 use crate::state::Step;
 use crate::text::{Key, combine};
 use agents::Agents;
@@ -32,13 +32,13 @@ use things::Outcome;
 /// Points if a kind of call comes to the same trouble again.
 const TROUBLE: u32 = 4;
 /// Points if it comes to the same good outcome again.
-const WELL: u32 = 4;
+const SUCCESS: u32 = 4;
 /// The same if the call has other figures or the answer hardly a word.
-const WELL_ELSE: u32 = 3;
+const SUCCESS_VARIED: u32 = 3;
 /// Points for the same trouble after a new change …
 const TROUBLE_CHANGED: u32 = 3;
 /// … and if the trouble is also reported in other words.
-const WELL_CHANGED: u32 = 1;
+const TROUBLE_REWORDED: u32 = 1;
 /// Points for a look at something that was changed, if it shows what was there before.
 const UNMOVED: u32 = 4;
 /// Points from which a finding is reported.
@@ -52,7 +52,7 @@ pub(crate) struct Stagnation;
 
 /// What came before a step of an agent.
 #[derive(Clone, Copy)]
-struct Beside {
+struct StepContext {
     /// The agent's previous call was of the same kind: the step may be about the next item of a list.
     listed: bool,
     /// The user has spoken right after the previous answer.
@@ -64,7 +64,7 @@ struct Beside {
     changed: bool,
 }
 
-impl Beside {
+impl StepContext {
     /// It comes right after another of its kind.
     const fn right_after(self) -> bool {
         self.listed && !self.heard
@@ -77,7 +77,7 @@ impl Beside {
 }
 
 /// A finding about one way of getting nowhere.
-struct Found<'a> {
+struct Stuck<'a> {
     kind: &'static str,
     name: &'a str,
     /// Identifies what comes again, whatever leads to it.
@@ -88,10 +88,10 @@ struct Found<'a> {
     halt_reason: HaltReason,
 }
 
-impl Found<'_> {
-    fn told(self, seen: &Streak, cx: &Cx<'_>) -> Signal {
+impl Stuck<'_> {
+    fn signal(self, seen: &Streak, cx: &Cx<'_>) -> Signal {
         let Self { kind, name, what, points, message, instead, halt_reason } = self;
-        let signal = seen.signal(Told {
+        let signal = seen.signal(SignalParts {
             kind,
             identity: combine("stagnation", &[what, cx.agent]),
             count: points,
@@ -102,7 +102,7 @@ impl Found<'_> {
             recommendation: Recommendation::ChangeApproach,
             halt_reason,
         });
-        only_told(signal, cx)
+        advisory(signal, cx)
     }
 }
 
@@ -127,7 +127,7 @@ impl State {
             return None;
         }
         if own.plans.took(step, call, thought) && reached(own.plans.points()) {
-            return own.plans.told(cx);
+            return own.plans.signal(cx);
         }
         if thought {
             return None;
@@ -136,7 +136,7 @@ impl State {
         let heard = core::mem::take(&mut self.heard);
         let listed = own.follows(step);
         let beside = own.kinds.beside(step, call, listed, heard);
-        let Beside { changes, waits, .. } = beside;
+        let StepContext { changes, waits, .. } = beside;
         let came = own.kinds.took(step, call, result, beside, cx.salt);
         let back = own.trouble.took(step, call, result, beside, cx.salt);
         let thing = own.things.took(step, call, || {
@@ -150,24 +150,24 @@ impl State {
         let seen = own.views.took(step, call, result, beside, cx.salt);
         let done = own.done.took(step, call, result, changes);
         if let Some(thing) = thing.filter(|thing| reached(thing.points())) {
-            return Some(thing.told(call, cx));
+            return Some(thing.signal(call, cx));
         }
         if derived && reached(own.rederived.points()) {
-            return own.rederived.told(cx);
+            return own.rederived.signal(cx);
         }
         if back && reached(own.trouble.points()) {
-            return own.trouble.told(cx);
+            return own.trouble.signal(cx);
         }
-        if let Some(kinds) = own.kinds.told(step, call, came, cx) {
+        if let Some(kinds) = own.kinds.signal(step, call, came, cx) {
             return Some(kinds);
         }
         if revisited && reached(own.revisits.points()) {
-            return own.revisits.told(cx);
+            return own.revisits.signal(cx);
         }
         if done && reached(own.done.points()) {
-            return own.done.told(call, cx);
+            return own.done.signal(call, cx);
         }
-        if seen && reached(own.views.points()) { own.views.told(cx) } else { None }
+        if seen && reached(own.views.points()) { own.views.signal(cx) } else { None }
     }
 }
 

@@ -19,7 +19,7 @@ mod values;
 use crate::codec::codec;
 use crate::model::{Body, Event, HaltReason, Recommendation, Role};
 use crate::rules::streak::{Streak, confidence};
-use crate::rules::{Cx, Fact, Facts, Limits, Payload, Rule, Signal, Told};
+use crate::rules::{Cx, Fact, Facts, Limits, Payload, Rule, Signal, SignalParts};
 use crate::state::{Onset, Ring, Sighting, Step};
 use crate::text::{
     Asks, Goal, Key, Vocabulary, combine, complains, figures, mark, plain_words, quoted, salted, trimmed,
@@ -120,7 +120,7 @@ codec!(struct State(_));
 
 #[derive(Clone, Debug, Default)]
 struct Talk {
-    messages: Ring<Said>,
+    messages: Ring<PastMessage>,
     words: Vocabulary,
     /// Mark of who has brought news since the latest message; 0 for nobody.
     news: u16,
@@ -159,7 +159,7 @@ codec!(struct Talk {
 });
 
 #[derive(Clone, Debug)]
-struct Said {
+struct PastMessage {
     goal: Goal,
     /// Mark of the agent; 0 if it has no name.
     speaker: u16,
@@ -172,7 +172,7 @@ struct Said {
     sighting: Sighting,
     onset: Onset,
 }
-codec!(struct Said { goal, speaker, points, times, stale, chain, sighting, onset });
+codec!(struct PastMessage { goal, speaker, points, times, stale, chain, sighting, onset });
 
 /// What a text says that was not said before.
 #[derive(Clone, Copy, Debug, Default)]
@@ -279,7 +279,7 @@ impl Talk {
             }
         }
         self.custody.goes(custody::place(call, cx.salt), cx.here, cx.onset);
-        HANDED.told(self.custody.returns(), cx)
+        HANDED.signal(self.custody.returns(), cx)
     }
 
     /// The host says something: if it names something new, the talk about it starts over.
@@ -319,9 +319,9 @@ impl Talk {
         } else if in_words && text.len() >= DEMAND {
             self.demands.add(cx.here, cx.onset);
         }
-        let demanded = if again && in_words { ASKED_AGAIN.told(&self.demands, cx) } else { None };
-        let not_heard = || NOT_HEARD.told(self.answered.again(), cx);
-        demanded.or_else(not_heard).or_else(|| NOT_HELPED.told(&self.unhelped, cx))
+        let demanded = if again && in_words { ASKED_AGAIN.signal(&self.demands, cx) } else { None };
+        let not_heard = || NOT_HEARD.signal(self.answered.again(), cx);
+        demanded.or_else(not_heard).or_else(|| NOT_HELPED.signal(&self.unhelped, cx))
     }
 
     /// An agent's message as a part of a chat; the signal, if they keep answering each other and name nothing.
@@ -335,7 +335,7 @@ impl Talk {
         }
         let chat = self.chat.get_or_insert_default();
         let back = chat.goes_on([goal.weight(), said.fresh], cx);
-        NOTHING_NAMED.told(chat.idle().filter(|_| back)?, cx)
+        NOTHING_NAMED.signal(chat.idle().filter(|_| back)?, cx)
     }
 
     /// An agent speaks.
@@ -361,7 +361,7 @@ impl Talk {
         self.since = self.since.map(|since| since.saturating_add(1));
         self.talked = self.talked.saturating_add(1);
         let about_it = self.since.is_some_and(|since| since <= ABOUT_IT);
-        let parrot = self.parrot.as_ref().filter(|_| parrots).and_then(|parrot| PARROT.told(parrot, cx));
+        let parrot = self.parrot.as_ref().filter(|_| parrots).and_then(|parrot| PARROT.signal(parrot, cx));
         let chat = self.chats(text, &goal, said, cx);
         let told = parrot.or(chat);
         // Among agents, a figure that one of them gives in a few words is news to the next.
@@ -378,7 +378,7 @@ impl Talk {
         if said.fresh == 0 {
             self.hollow.add(cx.here, cx.onset);
         }
-        let told = told.or_else(|| HOLLOW.told(&self.hollow, cx));
+        let told = told.or_else(|| HOLLOW.signal(&self.hollow, cx));
         let mut leaves = if before != 0 && before != own { tuned::TALK_USER_NEWS.get() } else { WHOLE };
         if said.named || said.is_fresh(&goal) {
             leaves = leaves.min(tuned::TALK_NEWS.get());
@@ -388,7 +388,7 @@ impl Talk {
 
     /// Adds a message to the chain that it continues; `leaves` is how many twelfths of its points news leaves over.
     fn follows(&mut self, goal: Goal, speaker: u16, leaves: u32, cx: &Cx<'_>) -> Option<Signal> {
-        let mut best: Option<(u32, &Said)> = None;
+        let mut best: Option<(u32, &PastMessage)> = None;
         for before in self.messages.iter() {
             let kinship = goal.kinship(&before.goal);
             let related = kinship.alike >= tuned::TALK_ALIKE.get() || kinship.within >= tuned::TALK_WITHIN.get();
@@ -412,8 +412,10 @@ impl Talk {
             let most = cx.limits.nudge.saturating_sub(1).max(before.points);
             (if news { points.min(most) } else { points }, times, stale, before.chain)
         });
-        self.messages
-            .push(Said { goal, speaker, points, times, stale, chain, sighting: cx.here, onset: cx.onset }, MESSAGES);
+        self.messages.push(
+            PastMessage { goal, speaker, points, times, stale, chain, sighting: cx.here, onset: cx.onset },
+            MESSAGES,
+        );
         if times == 1 || news || self.talked <= self.pace || !cx.limits.reached(points, 1) {
             return None;
         }
@@ -428,7 +430,7 @@ impl Circle {
         streak.times.saturating_mul(self.points)
     }
 
-    fn told(&self, streak: &Streak, cx: &Cx<'_>) -> Option<Signal> {
+    fn signal(&self, streak: &Streak, cx: &Cx<'_>) -> Option<Signal> {
         let count = self.worth(streak);
         if count == 0 || !cx.limits.reached(count, 1) {
             return None;
@@ -440,7 +442,7 @@ impl Circle {
 
     fn tell(&self, streak: &Streak, identity: Key, times: u32, count: u32, cx: &Cx<'_>) -> Signal {
         let [before, after] = self.said;
-        streak.signal(Told {
+        streak.signal(SignalParts {
             kind: self.kind,
             identity,
             count,

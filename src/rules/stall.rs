@@ -8,8 +8,8 @@ use crate::rules::oscillation::OSCILLATION;
 use crate::rules::streak::sure;
 use crate::rules::unchanged_diff::UNCHANGED_DIFF;
 use crate::rules::unchanged_failures::UNCHANGED_FAILURES;
-use crate::rules::{Cx, Extra, Fact, Facts, Limits, More, Outlook, Rule, Signal, Told, View};
-use crate::state::{Flow, Onset, Ring, Sighting, Task, Unchanged, Whose};
+use crate::rules::{Cx, Extra, Fact, Facts, HostAdvice, Limits, Outlook, Rule, Signal, SignalParts, View};
+use crate::state::{Flow, Onset, Ring, ScopeKeys, Sighting, Task, Unchanged};
 use crate::text::{Key, combine, key};
 use alloc::{string::String, string::ToString, vec::Vec};
 use smol_str::SmolStr;
@@ -94,7 +94,7 @@ macro_rules! rows {
                 $row.observe(fact, cx)
             }
 
-            fn outlook_of((): &(), whose: &Whose, flow: &Flow<'_>, view: &View<'_>) -> Outlook {
+            fn outlook_of((): &(), whose: &ScopeKeys, flow: &Flow<'_>, view: &View<'_>) -> Outlook {
                 outlook(flow.most(whose, $row.most), view)
             }
         }
@@ -136,7 +136,7 @@ fn stalled(stall: Stall<'_>, task: &Task, cx: &Cx<'_>) -> Option<Signal> {
     // A nudge is only advice; from a block on, the loop is halted, if only so that somebody looks at it.
     let halted = level >= Level::Block;
     let records = halted.then(|| task.record(stall.reason, &actions, cx.run.now)).into_iter().collect();
-    let told = Told {
+    let told = SignalParts {
         kind: stall.kind,
         identity: combine("stall", &[key("kind", stall.kind.as_bytes()), stall.key, task.key()]),
         count: stall.count,
@@ -150,7 +150,7 @@ fn stalled(stall: Stall<'_>, task: &Task, cx: &Cx<'_>) -> Option<Signal> {
     Some(Signal {
         period: stall.period,
         ask: (asked != level).then_some(asked),
-        extra: Extra { threshold: Some(threshold), ..More { actions, records, ..More::default() }.into() },
+        extra: Extra { threshold: Some(threshold), ..HostAdvice { actions, records, ..HostAdvice::default() }.into() },
         ..told.signal(stall.onset, stall.sightings.iter().copied().collect())
     })
 }

@@ -1,13 +1,13 @@
 //! What most rules keep about a loop: its onset, how often it was seen, and the latest occurrences.
 
 use crate::codec::codec;
-use crate::rules::{Signal, Told};
-use crate::state::{Onset, Seen, Sighting};
+use crate::rules::{Signal, SignalParts};
+use crate::state::{Occurrences, Onset, Sighting};
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Streak {
     pub(super) times: u32,
-    seen: Seen,
+    seen: Occurrences,
 }
 codec!(struct Streak { times, seen });
 
@@ -40,7 +40,7 @@ impl Streak {
         self.seen.fits()
     }
 
-    pub(super) fn signal(&self, told: Told) -> Signal {
+    pub(super) fn signal(&self, told: SignalParts) -> Signal {
         told.signal(self.seen.onset(), self.seen.latest())
     }
 }

@@ -15,7 +15,7 @@ pub(crate) use turns::{BlankTurns, CompactionLoop, HookLoop};
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, sure};
-use crate::rules::{Budget, Cx, Fact, Facts, Limits, Outlook, Signal, Told, View, only_told};
+use crate::rules::{Budget, Cx, Fact, Facts, Limits, Outlook, Signal, SignalParts, View, advisory};
 use crate::state::{Onset, Ring, Sighting};
 use crate::text::{Key, mark};
 use alloc::{borrow::Cow, string::String};
@@ -210,7 +210,7 @@ impl Row {
             return None;
         }
         let words = (self.tell)(entry, one, count, cx);
-        let mut signal = entry.streak.signal(Told {
+        let mut signal = entry.streak.signal(SignalParts {
             kind: self.kind,
             identity: words.identity,
             count,
@@ -225,13 +225,13 @@ impl Row {
         if let Some(what) = words.what {
             signal.advice.what = Some(Cow::Owned(what));
         }
-        Some(if entry.is_elsewhere() { only_told(signal, cx) } else { signal })
+        Some(if entry.is_elsewhere() { advisory(signal, cx) } else { signal })
     }
 
     pub(super) fn outlook(&self, streaks: &Streaks, view: &View<'_>) -> Outlook {
         Outlook::of_all(streaks.iter().map(|entry| {
             let (limits, count) = (view.limits.times(entry.scale.into()), self.count(entry));
-            if entry.is_elsewhere() { view.told(&limits, count) } else { view.with(&limits, count) }
+            if entry.is_elsewhere() { view.advisory(&limits, count) } else { view.with(&limits, count) }
         }))
     }
 
@@ -279,11 +279,11 @@ macro_rules! rows {
 
             fn outlook_of(
                 state: &Self::State,
-                whose: &$crate::state::Whose,
+                whose: &$crate::state::ScopeKeys,
                 _flow: &$crate::state::Flow<'_>,
                 view: &$crate::rules::View<'_>,
             ) -> $crate::rules::Outlook {
-                let whole = !Self::IN_LANE && *whose == $crate::state::Whose::default();
+                let whole = !Self::IN_LANE && *whose == $crate::state::ScopeKeys::default();
                 if whole { $row.outlook(state, view) } else { $crate::rules::Outlook::default() }
             }
 

@@ -9,7 +9,7 @@
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::sure;
 use crate::rules::streams::{Listener, Streams, WHOLE, channel_words};
-use crate::rules::{Cx, Extra, Fact, Facts, Limits, Rule, Signal, Told};
+use crate::rules::{Cx, Extra, Fact, Facts, Limits, Rule, Signal, SignalParts};
 use crate::state::Sighting;
 use crate::text::{BLOCK_WORDS, Novelty, combine, key};
 use alloc::{format, vec};
@@ -62,7 +62,7 @@ impl Rule for StreamNovelty {
                 format!("The last {words} words of the {channel} say little that had not been said in it before"),
             )
         };
-        let told = Told {
+        let told = SignalParts {
             kind,
             identity,
             count: drift.points,

@@ -8,7 +8,7 @@
 use crate::model::{Conventions, HaltReason, Level, Recommendation};
 use crate::rules::streak::sure;
 use crate::rules::streams::{Listener, Streams, WHOLE, channel_words};
-use crate::rules::{Cx, Extra, Fact, Facts, Limits, Outlook, Rule, Signal, Told, View, rungs};
+use crate::rules::{Cx, Extra, Fact, Facts, Limits, Outlook, Rule, Signal, SignalParts, View, rungs};
 use crate::state::Sighting;
 use crate::text::{Periods, Repetition, combine};
 use alloc::{format, vec};
@@ -121,7 +121,7 @@ impl Rule for StreamPeriod {
         Some(Signal {
             period: Some(found.period),
             extra: Extra { onset_offset: Some(found.offset), ..Extra::default() },
-            ..Told {
+            ..SignalParts {
                 kind: "exact-period",
                 identity: combine("stream-period", &[found.unit, heard.agent]),
                 count,

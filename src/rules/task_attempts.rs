@@ -18,8 +18,8 @@ use crate::model::{
     HaltReason, Level, Recommendation, Record, Recovery, RecoveryTopic,
 };
 use crate::rules::settings::{invalid, within};
-use crate::rules::{Cx, Fact, Facts, Limits, More, Rule, Signal, TASK_NAME, TASKS, Told, many, task_name};
-use crate::state::{Flow, KEY_BYTES, Onset, Ring, Sighting, Whose};
+use crate::rules::{Cx, Fact, Facts, HostAdvice, Limits, Rule, Signal, SignalParts, TASK_NAME, TASKS, many, task_name};
+use crate::state::{Flow, KEY_BYTES, Onset, Ring, ScopeKeys, Sighting};
 use crate::text::{Key, combine, key, printable, salted, sorted};
 use alloc::{collections::BTreeMap, format, string::String, string::ToString, vec, vec::Vec};
 
@@ -55,7 +55,7 @@ struct Task {
     name: String,
     times: Ring<Times>,
     latest: Option<i64>,
-    recent: Ring<Seen>,
+    recent: Ring<PastAttempt>,
     /// Attempts since the authority to remove blockers was given.
     authority: Option<u32>,
     /// The orchestrator was told to leave this task.
@@ -78,7 +78,7 @@ struct Times {
 codec!(struct Times { at, count });
 
 #[derive(Clone, Debug)]
-struct Seen {
+struct PastAttempt {
     at: Option<i64>,
     status: AttemptStatus,
     blocked: bool,
@@ -92,9 +92,9 @@ struct Seen {
     named: Vec<String>,
     more: u32,
 }
-codec!(struct Seen { at, status, blocked, blockers, worked, work, sighting, onset, session, named, more });
+codec!(struct PastAttempt { at, status, blocked, blockers, worked, work, sighting, onset, session, named, more });
 
-impl Seen {
+impl PastAttempt {
     /// Its line in a report.
     fn line(&self) -> String {
         let mut line = format!("{}, ", self.status.name().replace('-', " "));
@@ -254,7 +254,7 @@ impl Task {
         let (blockers, work) =
             (set_key("blockers", cx.salt, &attempt.blockers), set_key("work", cx.salt, &attempt.completed_work));
         let (named, more) = listed(&attempt.blockers, NAMED);
-        let seen = Seen {
+        let seen = PastAttempt {
             at,
             status: attempt.status,
             blocked: !attempt.blockers.is_empty(),
@@ -277,12 +277,12 @@ impl Task {
         let size = policy.max_attempts as usize;
         let latest = || self.recent.iter().rev().take(size);
         // An attempt with a blocker is blocked, whatever its status. Other blockers are a change, whatever was done.
-        let alike = |seen: &Seen| seen.blockers == last.blockers && (last.blocked || seen.status == last.status);
+        let alike = |seen: &PastAttempt| seen.blockers == last.blockers && (last.blocked || seen.status == last.status);
         if self.recent.len() < size || !latest().all(|seen| alike(seen) && policy.recent(seen.at, now)) {
             return None;
         }
         if last.blocked {
-            let new = |(index, seen): (usize, &Seen)| {
+            let new = |(index, seen): (usize, &PastAttempt)| {
                 seen.worked && latest().skip(index + 1).all(|old| old.work != seen.work)
             };
             // If each attempt did something else, the task is being worked on. And attempts from before the authority
@@ -476,7 +476,7 @@ impl State {
             }
             log.push(format!("Loop recovery applied: {}", logged(recommendation)));
         }
-        (task.recent.iter().map(Seen::evidence).collect(), log)
+        (task.recent.iter().map(PastAttempt::evidence).collect(), log)
     }
 
     pub(crate) fn status(&self, config: &Config, now: Option<i64>) -> BTreeMap<String, AttemptStanding> {
@@ -522,7 +522,7 @@ impl Rule for TaskAttempts {
     }
 
     fn weight(state: &State) -> usize {
-        let seen = |seen: &Seen| {
+        let seen = |seen: &PastAttempt| {
             let texts = seen.named.iter().chain(&seen.session).map(|text| text.len() + 2).sum::<usize>();
             3 * KEY_BYTES + seen.sighting.weight() + seen.onset.weight() + texts + 20
         };
@@ -534,7 +534,7 @@ impl Rule for TaskAttempts {
         state.tasks.iter().map(task).sum()
     }
 
-    fn standing_of(state: &State, whose: &Whose, _flow: &Flow<'_>) -> u32 {
+    fn standing_of(state: &State, whose: &ScopeKeys, _flow: &Flow<'_>) -> u32 {
         let attempts = |task: &Task| task.times.iter().fold(0, |sum: u32, times| sum.saturating_add(times.count));
         state.tasks.iter().filter(|task| whose.has_task(task.key)).map(attempts).max().unwrap_or(0)
     }
@@ -544,12 +544,12 @@ impl Rule for TaskAttempts {
             task.name.len() <= TASK_NAME * 4
                 && task.times.len() <= TIMES
                 && task.recent.len() <= MOST as usize
-                && task.recent.iter().all(Seen::fits)
+                && task.recent.iter().all(PastAttempt::fits)
         };
         state.tasks.len() <= TASKS && state.tasks.iter().all(fits)
     }
 
-    fn story(state: &State, whose: &Whose) -> Vec<String> {
+    fn story(state: &State, whose: &ScopeKeys) -> Vec<String> {
         let Some(task) = state.tasks.iter().rev().find(|task| whose.has_task(task.key)) else { return Vec::new() };
         let attempts = task.recent.iter().skip(task.recent.len().saturating_sub(SHOWN));
         attempts.map(|seen| format!("Attempt at event {}: {}", seen.sighting.seq, seen.line())).collect()
@@ -575,7 +575,7 @@ fn signal(task: &mut Task, attempt: &Attempt, policy: Policy, cx: &Cx<'_>, event
     let records = records(task, event, kind, attempts, &recovered, &message);
     Some(Signal {
         ask: Some(recovered.level()),
-        extra: More {
+        extra: HostAdvice {
             records,
             recovery: Some(Recovery {
                 topic: recovered.topic(),
@@ -584,10 +584,10 @@ fn signal(task: &mut Task, attempt: &Attempt, policy: Policy, cx: &Cx<'_>, event
                 blockers,
             }),
             actions: [ENTER].iter().chain(recovered.actions).map(ToString::to_string).collect(),
-            ..More::default()
+            ..HostAdvice::default()
         }
         .into(),
-        ..Told {
+        ..SignalParts {
             kind: kind.name(),
             identity: combine("task-attempts", &[cx.task, key("kind", kind.name().as_bytes())]),
             count: attempts,

@@ -7,7 +7,7 @@
 use crate::codec::codec;
 use crate::model::{AttemptStatus, Body, HaltReason, Recommendation};
 use crate::rules::task_attempts::{Policy, set_key};
-use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, SignalParts};
 use crate::state::{Onset, Ring, Sighting};
 use crate::text::{Key, combine, sorted};
 use alloc::{format, vec::Vec};
@@ -15,16 +15,19 @@ use alloc::{format, vec::Vec};
 /// Attempts kept: eight laps of two tasks, five of three.
 const ATTEMPTS: usize = 16;
 
+const INSTEAD: &str =
+    "Find out what these tasks need from each other and do that first, or take a task outside the round.";
+
 pub(crate) struct TaskCycle;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct State {
-    attempts: Ring<Seen>,
+    attempts: Ring<PastAttempt>,
 }
 codec!(struct State { attempts });
 
 #[derive(Clone, Copy, Debug)]
-struct Seen {
+struct PastAttempt {
     at: Option<i64>,
     task: Key,
     agent: Key,
@@ -37,13 +40,15 @@ struct Seen {
     sighting: Sighting,
     onset: Onset,
 }
-codec!(struct Seen { at, task, agent, came, status, blocked, new, sighting, onset });
+codec!(struct PastAttempt { at, task, agent, came, status, blocked, new, sighting, onset });
 
 impl State {
     /// Whether the latest `size` attempts at a task are a loop of their own.
     fn loops_alone(&self, task: Key, size: usize) -> bool {
         let latest = || self.attempts.iter().rev().filter(|seen| seen.task == task).take(size);
-        let alike = |seen: &Seen, last: &Seen| seen.came == last.came && (last.blocked || seen.status == last.status);
+        let alike = |seen: &PastAttempt, last: &PastAttempt| {
+            seen.came == last.came && (last.blocked || seen.status == last.status)
+        };
         latest().count() == size && latest().next().is_some_and(|last| latest().all(|seen| alike(seen, last)))
     }
 
@@ -55,7 +60,7 @@ impl State {
             let apart =
                 lap().enumerate().all(|(index, seen)| lap().skip(index + 1).all(|other| other.task != seen.task));
             let before = attempts().skip(period);
-            let again = |(seen, before): &(&Seen, &Seen)| seen.task == before.task && !seen.new;
+            let again = |(seen, before): &(&PastAttempt, &PastAttempt)| seen.task == before.task && !seen.new;
             let same = attempts().zip(before).take_while(again).count();
             let onset = attempts().nth(same + period - 1)?.onset;
             (apart && same >= period).then_some((period, u32::try_from(same / period + 1).ok()?, onset))
@@ -88,7 +93,7 @@ impl Rule for TaskCycle {
         let new = !state.attempts.iter().any(|seen| seen.task == cx.task && seen.came == came);
         let sighting = Sighting { key: combine("attempt", &[cx.task, came]), ..cx.here };
         state.attempts.push(
-            Seen {
+            PastAttempt {
                 at: event.context.at,
                 task: cx.task,
                 agent: cx.agent,
@@ -105,7 +110,7 @@ impl Rule for TaskCycle {
         if !cx.limits.reached(laps, 1) {
             return None;
         }
-        let mut round: Vec<&Seen> =
+        let mut round: Vec<&PastAttempt> =
             state.attempts.iter().rev().filter(|seen| seen.agent == cx.agent).take(period).collect();
         round.reverse();
         // Tasks that each loop on their own form no round: `task-attempts` reports each of them.
@@ -117,7 +122,19 @@ impl Rule for TaskCycle {
         let tasks: Vec<Key> = sorted(round.iter().map(|seen| seen.task).collect());
         let identity = combine("task-cycle", &tasks);
         let message = format!("The same {period} tasks were attempted in turn {laps} times, with nothing new");
-        Some(Signal { period: u32::try_from(period).ok(), ..Told { kind: "task-round", identity, count: laps, confidence: 800, signature: cx.named(&format!("task-cycle:{period}"), '#', identity), message, instead: "Find out what these tasks need from each other and do that first, or take a task outside the round.", recommendation: Recommendation::ChangeApproach, halt_reason: HaltReason::Oscillating }.signal(onset, round.iter().map(|seen| seen.sighting).collect()) })
+        let parts = SignalParts {
+            kind: "task-round",
+            identity,
+            count: laps,
+            confidence: 800,
+            signature: cx.named(&format!("task-cycle:{period}"), '#', identity),
+            message,
+            instead: INSTEAD,
+            recommendation: Recommendation::ChangeApproach,
+            halt_reason: HaltReason::Oscillating,
+        };
+        let seen = round.iter().map(|seen| seen.sighting).collect();
+        Some(Signal { period: u32::try_from(period).ok(), ..parts.signal(onset, seen) })
     }
 
     fn drop_tasks(state: &mut State, gone: &dyn Fn(Key) -> bool) {

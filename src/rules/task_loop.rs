@@ -15,17 +15,17 @@
 mod requests;
 mod tracker;
 
-use self::requests::{Again, Chain};
+use self::requests::{Chain, Repetition};
 use self::tracker::{Counter, Judged, Tracker};
 use crate::codec::codec;
 use crate::model::{Body, Counting, Evaluation, EvaluationVerdict, Event, HaltReason, Level, Recommendation, Record};
-use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, More, Rule, Signal, TASKS, Told};
-use crate::state::{Flow, Onset, Ring, Sighting, Whose};
+use crate::rules::{Advice, Cx, Extra, Fact, Facts, HostAdvice, Limits, Rule, Signal, SignalParts, TASKS};
+use crate::state::{Flow, Onset, Ring, ScopeKeys, Sighting};
 use crate::text::{FailureFacts, Key, combine, failure_name, printable};
 use alloc::{format, string::String, string::ToString, vec, vec::Vec};
 
 pub(crate) use self::requests::mismatch;
-pub(crate) use self::tracker::{Asked, HISTORY, Reading, WHICH, against, marked};
+pub(crate) use self::tracker::{HISTORY, JudgeQuestion, Reading, WHICH, against, marked};
 
 /// Failures kept at once over all tasks of a run.
 const FAILURES: usize = 128;
@@ -219,8 +219,8 @@ impl State {
         let ask = question.is_some();
         ask.then(|| Signal {
             ask: Some(Level::Continue),
-            extra: More { question, ..More::default() }.into(),
-            ..Told {
+            extra: HostAdvice { question, ..HostAdvice::default() }.into(),
+            ..SignalParts {
                 kind: "unclear",
                 identity: combine("task-loop", &[root]),
                 count: 0,
@@ -303,7 +303,7 @@ impl State {
         let marks = self.tracker(cx.task)?.marks;
         let again = self.chain.take(asking, root, marks, cx)?;
         let signature = format!("request:{}→{}", printable(&asking.from, 32), printable(&asking.to, 32));
-        let Again::Loop { ring, onset, first, sightings } = again else {
+        let Repetition::Loop { ring, onset, first, sightings } = again else {
             self.counter(root)?.reason = tracker::Reason::Progress;
             return None;
         };
@@ -382,7 +382,7 @@ impl State {
             extra: Extra {
                 recommend: true,
                 counted,
-                ..More { records, reasoning: Some(reasoning), ..More::default() }.into()
+                ..HostAdvice { records, reasoning: Some(reasoning), ..HostAdvice::default() }.into()
             },
         })
     }
@@ -612,12 +612,12 @@ impl Rule for TaskLoop {
         core::mem::take(&mut state.lost).saturating_add(state.chain.take_lost())
     }
 
-    fn standing_of(state: &State, whose: &Whose, _flow: &Flow<'_>) -> u32 {
+    fn standing_of(state: &State, whose: &ScopeKeys, _flow: &Flow<'_>) -> u32 {
         state.loops(whose.task).0
     }
 
     /// The failures of the task, by the signatures that records show.
-    fn story(state: &State, whose: &Whose) -> Vec<String> {
+    fn story(state: &State, whose: &ScopeKeys) -> Vec<String> {
         let tracker = state.tasks.iter().rev().find(|tracker| whose.has_task(tracker.task));
         let failures = tracker.map(|tracker| tracker.failures.iter()).into_iter().flatten();
         failures.map(|past| format!("Event {}: `{}`", past.sighting.seq, past.signature)).collect()

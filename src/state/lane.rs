@@ -51,7 +51,7 @@ fn agent_mark(agent: Key) -> u32 {
 
 /// Whose changes may have affected the outcome of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sees {
+pub(crate) enum Visibility {
     /// Only its own agent's.
     Own,
     /// Also what others have written, since it runs or checks something.
@@ -59,7 +59,7 @@ pub(crate) enum Sees {
     /// Anybody's, since others do the work.
     All,
 }
-codec!(enum Sees { Own: 0, Written: 1, All: 2 });
+codec!(enum Visibility { Own: 0, Written: 1, All: 2 });
 
 /// The counters of one agent. Step and event numbers are the low bits of those they are compared with.
 #[derive(Clone, Copy, Debug, Default)]
@@ -234,15 +234,15 @@ impl Counted {
     }
 
     /// New mutations that a call of the current agent may have seen.
-    pub(crate) fn seen(&self, sees: Sees) -> u64 {
+    pub(crate) fn seen(&self, sees: Visibility) -> u64 {
         let others = self.others.iter().flat_map(|others| others.iter());
         match sees {
-            Sees::Own => self.worker.mutations.into(),
-            Sees::Written => {
+            Visibility::Own => self.worker.mutations.into(),
+            Visibility::Written => {
                 let unwritten = others.fold(0, |sum, other| other.unwritten.saturating_add(sum));
                 self.new_mutations.saturating_sub(unwritten.into()).into()
             }
-            Sees::All => self.new_mutations.into(),
+            Visibility::All => self.new_mutations.into(),
         }
     }
 
@@ -368,7 +368,7 @@ pub(crate) struct Tasks(Option<Box<Lanes>>);
 codec!(struct Tasks(_));
 
 /// The evidence of the current lane, which lies in the run.
-pub(crate) struct Here<'a> {
+pub(crate) struct CurrentLane<'a> {
     pub(crate) counted: &'a mut Counted,
     pub(crate) rules: &'a mut States,
 }
@@ -393,7 +393,14 @@ impl Tasks {
     }
 
     /// Makes the lane of a task current. `text` is the length in bytes of the current event's text.
-    pub(crate) fn enter(&mut self, here: Here<'_>, task: Key, parent: Option<Key>, now: Option<i64>, text: usize) {
+    pub(crate) fn enter(
+        &mut self,
+        here: CurrentLane<'_>,
+        task: Key,
+        parent: Option<Key>,
+        now: Option<i64>,
+        text: usize,
+    ) {
         if task == 0 && self.0.is_none() {
             return;
         }
@@ -453,7 +460,7 @@ impl Tasks {
     }
 
     /// Drops the lanes of a task and its subtasks, or all lanes.
-    pub(crate) fn drop_task(&mut self, here: Here<'_>, task: Option<Key>) {
+    pub(crate) fn drop_task(&mut self, here: CurrentLane<'_>, task: Option<Key>) {
         let Some(lanes) = self.0.as_mut() else {
             if task.is_none_or(|task| task == 0) {
                 here.rules.forget_lane();
@@ -464,7 +471,7 @@ impl Tasks {
     }
 
     /// Drops the idle lanes, except that of task 0, which is the run's.
-    pub(crate) fn drop_idle(&mut self, here: Here<'_>, idle: impl Fn(Option<i64>) -> bool) {
+    pub(crate) fn drop_idle(&mut self, here: CurrentLane<'_>, idle: impl Fn(Option<i64>) -> bool) {
         let Some(lanes) = self.0.as_mut() else { return };
         lanes.drop_if(here, |lane| lane.task != 0 && idle(lane.at));
     }
@@ -511,7 +518,7 @@ impl Lanes {
         self.parked.iter().map(|parked| &parked.lane).chain(core::iter::once(&self.here))
     }
 
-    fn change(&mut self, here: Here<'_>, task: Key) {
+    fn change(&mut self, here: CurrentLane<'_>, task: Key) {
         let known = self.parked.take(|parked| parked.lane.task == task);
         let fresh = || Parked { lane: Lane { task, ..Lane::default() }, ..Parked::default() };
         let mut other = known.unwrap_or_else(fresh);
@@ -544,7 +551,7 @@ impl Lanes {
         }
     }
 
-    fn drop_if(&mut self, here: Here<'_>, gone: impl Fn(&Lane) -> bool) {
+    fn drop_if(&mut self, here: CurrentLane<'_>, gone: impl Fn(&Lane) -> bool) {
         let steps = self.parked.iter().filter(|parked| gone(&parked.lane)).map(|parked| parked.counted.steps);
         self.gone = steps.fold(self.gone, u64::saturating_add);
         self.parked.retain(|parked| !gone(&parked.lane));

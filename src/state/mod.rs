@@ -24,25 +24,25 @@ mod tight;
 mod workflow;
 
 pub(crate) use graph::{Cycle, Graph, node_key};
-pub(crate) use lane::{Counted, LONG_PAUSE, PAUSE, Sees, Turn, WAITED, short_mark};
-use lane::{Here, Tasks};
+pub(crate) use lane::{Counted, LONG_PAUSE, PAUSE, Turn, Visibility, WAITED, short_mark};
+use lane::{CurrentLane, Tasks};
 pub(crate) use latest::Latest;
 use marks::Marks;
 pub(crate) use news::{Kin, beginning};
 pub(crate) use ordered::Ordered;
 pub(crate) use packed::{Marked, Packed};
-pub(crate) use pairing::{Asked, Call, Changes, Lookups, Matched, Pairing, Step};
+pub(crate) use pairing::{ArgumentStart, Call, Changes, Lookups, Matched, Pairing, Step};
 pub(crate) use recent::Recent;
 pub(crate) use retold::Telling;
 pub(crate) use ring::Ring;
 pub(crate) use snapshot::{open, seal};
 pub(crate) use standing::{
-    FINDINGS_OF_ONE, Spent, Standings, Sum, Whose, add, agent_key, agent_of, owner_key, parent_of, round_key, task_key,
-    task_of, trend,
+    FINDINGS_OF_ONE, ScopeKeys, Spent, Standings, Sum, add, agent_key, agent_of, owner_key, parent_of, round_key,
+    task_key, task_of, trend,
 };
 pub(crate) use store::{Forgotten, Store};
-pub(crate) use tight::{Occurrence, Seen};
-pub(crate) use workflow::{Flow, Moment, Taken, Task, Unchanged, Workflow, is_of_a_workflow};
+pub(crate) use tight::{Occurrence, Occurrences};
+pub(crate) use workflow::{Flow, Moment, NodeUsage, Task, Unchanged, Workflow, is_of_a_workflow};
 
 use crate::codec::{Codec, Reader, codec, length};
 use crate::model::{Config, Context};
@@ -336,7 +336,7 @@ impl Run {
             self.tasks.remove(0);
             self.drop_task(task);
         }
-        self.lanes.drop_idle(Here { counted: &mut self.counted, rules: &mut self.rules }, idle);
+        self.lanes.drop_idle(CurrentLane { counted: &mut self.counted, rules: &mut self.rules }, idle);
         self.standings.drop_idle(idle);
     }
 
@@ -353,14 +353,14 @@ impl Run {
     }
 
     fn drop_lanes(&mut self, task: Option<Key>) {
-        self.lanes.drop_task(Here { counted: &mut self.counted, rules: &mut self.rules }, task);
+        self.lanes.drop_task(CurrentLane { counted: &mut self.counted, rules: &mut self.rules }, task);
         self.pairing.forget_task(task);
     }
 
     /// Makes the lane of a task current; 0 for events that name none. `text` is the length in bytes of the event's
     /// text.
     pub(crate) fn turn_to(&mut self, task: Key, parent: Option<Key>, text: usize) {
-        let here = Here { counted: &mut self.counted, rules: &mut self.rules };
+        let here = CurrentLane { counted: &mut self.counted, rules: &mut self.rules };
         self.lanes.enter(here, task, parent, self.now, text);
     }
 
@@ -378,7 +378,7 @@ impl Run {
     /// active in it.
     pub(crate) fn outlooks(
         &self,
-        whose: &Whose,
+        whose: &ScopeKeys,
         flow: &Flow<'_>,
         limits: &[Limits; RULES.len()],
         config: &Config,

@@ -19,13 +19,13 @@ const AMOUNT: u32 = u16::BITS - OFTEN.count_ones();
 #[derive(Clone, Debug, Default)]
 pub(crate) struct News {
     /// The most recent last.
-    kinds: Ring<Came>,
+    kinds: Ring<LatestOutcome>,
 }
 codec!(struct News { kinds });
 
 /// The latest outcome of a kind of call.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Came {
+pub(crate) struct LatestOutcome {
     /// Hash of the tool, the agent and the arguments without their figures.
     pub(crate) kind: u32,
     pub(crate) call: u32,
@@ -39,15 +39,15 @@ pub(crate) struct Came {
     /// How often in a row `sum` has fallen, and above those bits a digest of the amount.
     fell: u16,
 }
-codec!(struct Came { kind, call, sign, other, sum, fell });
+codec!(struct LatestOutcome { kind, call, sign, other, sum, fell });
 
 /// The outcome of a call, and that of the one of its kind before it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Kin {
     /// Mark of the first lines of its answer without their figures.
     pub(crate) head: u32,
-    pub(crate) now: Came,
-    pub(crate) before: Option<Came>,
+    pub(crate) now: LatestOutcome,
+    pub(crate) before: Option<LatestOutcome>,
 }
 
 impl Kin {
@@ -63,7 +63,7 @@ impl Kin {
     }
 }
 
-impl Came {
+impl LatestOutcome {
     fn of(step: &Step, call: &Call, result: &ToolResult, salt: u64) -> (Self, u32) {
         let kind = mark(combine("stagnation", &[step.tool, step.agent, call.frame.into()]));
         let answer = result.output.as_str();
@@ -104,7 +104,7 @@ impl News {
     /// Takes in a step, and notes on it what it brought compared with those before it.
     pub(crate) fn step(&mut self, step: &mut Step, result: &ToolResult, salt: u64) {
         let Some(call) = step.call.as_ref().filter(|call| !call.is_thought(step, result)) else { return };
-        let (mut now, head) = Came::of(step, call, result, salt);
+        let (mut now, head) = LatestOutcome::of(step, call, result, salt);
         let before = self.kinds.take(|known| known.kind == now.kind);
         let alike = before.filter(|before| before.sign == now.sign);
         // Alternates with another outcome.

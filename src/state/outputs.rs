@@ -20,7 +20,7 @@ const TWINS: usize = 16;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Outputs {
     /// Each sketch once, the most recent last.
-    seen: Ring<Seen>,
+    seen: Ring<KeptOutput>,
     kept: Ring<Unread>,
     /// Hardly any run has one.
     twins: Option<Box<Ring<Unread>>>,
@@ -29,13 +29,13 @@ codec!(struct Outputs { seen, kept, twins });
 
 /// A left output, which stands for all others of its sketch.
 #[derive(Clone, Copy, Debug)]
-struct Seen {
+struct KeptOutput {
     sketch: u32,
     /// Mark of its exact key.
     exact: u32,
 }
 
-impl Codec for Seen {
+impl Codec for KeptOutput {
     const SIZE: usize = 8;
 
     fn put(&self, to: &mut Vec<u8>) {
@@ -58,7 +58,7 @@ impl Outputs {
             self.seen.push(known, SEEN);
             return known.exact == exact;
         }
-        self.seen.push(Seen { sketch, exact }, SEEN);
+        self.seen.push(KeptOutput { sketch, exact }, SEEN);
         // An earlier output of this sketch was forgotten in `seen`.
         let mut room = self.kept.take(|known| known.sketch() == sketch).map_or_else(String::new, Unread::into_room);
         if let Some(twins) = &mut self.twins {

@@ -1,5 +1,5 @@
-use super::lane::{Counted, Sees};
-use super::retold::{Known, Retold, Telling};
+use super::lane::{Counted, Visibility};
+use super::retold::{CallLookup, Retold, Telling};
 use super::standing::{agent_of, round_key, task_of};
 use crate::codec::codec;
 use crate::model::{Context, Outcome, ToolResult};
@@ -84,7 +84,7 @@ pub(crate) struct Call {
     /// It asks for one page of a list.
     pub(crate) pages: bool,
     /// Whose changes may have affected its outcome.
-    pub(crate) sees: Sees,
+    pub(crate) sees: Visibility,
     pub(crate) onset: Onset,
     /// Milliseconds before it in which no call of its task got an outcome, or for which its agent slept, this call
     /// included; 0 if unknown.
@@ -98,7 +98,7 @@ pub(crate) struct Call {
     /// Refused by a verdict; a result is more likely another call's.
     pub(crate) vetoed: bool,
     /// The beginning of its arguments, if payloads may be reported.
-    pub(crate) asked: Option<Box<Asked>>,
+    pub(crate) asked: Option<Box<ArgumentStart>>,
     /// Keys of the loops it counts as refused for until it has run; in shadow mode too, where the host is not told to
     /// refuse it.
     pub(crate) refused: Vec<Key>,
@@ -110,20 +110,20 @@ codec!(struct Call {
 
 /// The beginning of a call's arguments, boxed because it is rarely needed.
 #[derive(Clone, Debug)]
-pub(crate) struct Asked(pub(crate) String);
-codec!(struct Asked (_));
+pub(crate) struct ArgumentStart(pub(crate) String);
+codec!(struct ArgumentStart (_));
 
 /// How many new mutations of the kind that a step sees there were before and after it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Changes {
-    sees: Sees,
+    sees: Visibility,
     pub(crate) before: u64,
     pub(crate) after: u64,
 }
 
 impl Changes {
     /// For a step that has changed nothing so far.
-    pub(crate) fn before(counted: &Counted, sees: Sees) -> Self {
+    pub(crate) fn before(counted: &Counted, sees: Visibility) -> Self {
         let before = counted.seen(sees);
         Self { sees, before, after: before }
     }
@@ -195,7 +195,7 @@ impl Step {
         counted: &Counted,
         at: Option<i64>,
     ) -> Self {
-        let all = Changes::before(counted, Sees::All);
+        let all = Changes::before(counted, Visibility::All);
         Self {
             tool: call.tool,
             agent: call.agent,
@@ -373,7 +373,7 @@ impl Call {
             quiet: Empty::Nothing,
             asks: Asks::Nothing,
             pages: false,
-            sees: Sees::Own,
+            sees: Visibility::Own,
             onset: Onset::default(),
             echo: Late::default(),
             id: call_id.and_then(id_key),
@@ -444,7 +444,7 @@ impl Pairing {
         // A refused call is not pending: if the agent insists, it counts again.
         let waits = others.any(|waiting| waiting.id == Some(id) && waiting.raw == call.raw && !waiting.vetoed);
         let told = of_task(id, call.task);
-        self.retold.call(Known { id: told, call: call.raw, agent: call.agent, waits, alone }, telling)
+        self.retold.call(CallLookup { id: told, call: call.raw, agent: call.agent, waits, alone }, telling)
     }
 
     /// The host continues an earlier run and may replay all of it.

@@ -22,19 +22,19 @@ const RESUMED: u8 = 8;
 
 /// A call that was reported.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Told {
+struct ReportedCall {
     id: u32,
     /// Marks of the call as it was made and of its agent.
     call: u32,
     agent: u8,
     /// [`Telling::place`].
     place: u16,
-    /// [`Told::ALONE`], [`Told::TWICE`].
+    /// [`ReportedCall::ALONE`], [`ReportedCall::TWICE`].
     flags: u8,
 }
 
 /// Twelve bytes: hashes do not compress.
-impl Codec for Told {
+impl Codec for ReportedCall {
     const SIZE: usize = 16;
 
     fn put(&self, to: &mut Vec<u8>) {
@@ -51,7 +51,7 @@ impl Codec for Told {
     }
 }
 
-impl Told {
+impl ReportedCall {
     /// No other call of its agent was pending, so it was a turn of its own as far as can be known.
     const ALONE: u8 = 1;
     /// It was delivered twice, or its id was reused.
@@ -68,7 +68,7 @@ impl Told {
 
 /// A call to look up.
 #[derive(Clone, Copy)]
-pub(super) struct Known {
+pub(super) struct CallLookup {
     pub(super) id: Key,
     pub(super) call: Key,
     pub(super) agent: Key,
@@ -84,11 +84,11 @@ pub(crate) struct Telling<'a> {
     id: &'a str,
     /// Its place, by the first that the host gives of round, step and time; 0 if it gives none.
     place: u16,
-    what: Place,
+    what: CallTime,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Place {
+enum CallTime {
     Nowhere,
     /// A round: a call in another round is a new call.
     Round,
@@ -103,18 +103,18 @@ impl<'a> Telling<'a> {
     pub(crate) fn of(id: Option<&'a str>, context: &Context, round: Option<Key>, now: Option<i64>) -> Self {
         let mixed = |number: u64| number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let (key, what) = match (round, context.step, context.at) {
-            (Some(round), ..) => (round, Place::Round),
-            (_, Some(step), _) => (mixed(step), Place::Step),
-            (.., Some(at)) => (mixed(at.cast_unsigned()), Place::Time(now.is_some_and(|now| now > at))),
-            _ => (0, Place::Nowhere),
+            (Some(round), ..) => (round, CallTime::Round),
+            (_, Some(step), _) => (mixed(step), CallTime::Step),
+            (.., Some(at)) => (mixed(at.cast_unsigned()), CallTime::Time(now.is_some_and(|now| now > at))),
+            _ => (0, CallTime::Nowhere),
         };
-        let place = if what == Place::Nowhere { 0 } else { half(key).max(1) };
+        let place = if what == CallTime::Nowhere { 0 } else { half(key).max(1) };
         Self { id: id.unwrap_or_default(), place, what }
     }
 
     /// Whether the same call in another place is another call.
     fn is_counted(&self) -> bool {
-        matches!(self.what, Place::Round | Place::Step)
+        matches!(self.what, CallTime::Round | CallTime::Step)
     }
 }
 
@@ -143,9 +143,9 @@ fn is_unique(id: &str) -> bool {
 /// Reported calls, the oldest first.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Retold {
-    told: Ring<Told>,
+    told: Ring<ReportedCall>,
     /// The very first call, and how many calls have been forgotten.
-    first: Option<Told>,
+    first: Option<ReportedCall>,
     lost: u32,
     /// During a replay, the index of the next call expected. If `blind` is not 0, so many forgotten calls come first.
     next: Option<u8>,
@@ -162,11 +162,11 @@ codec!(struct Retold { told, first, lost, next, blind, tellings, reused, again }
 
 impl Retold {
     /// Records a call; false if it is a replay.
-    pub(super) fn call(&mut self, known: Known, telling: Telling<'_>) -> bool {
+    pub(super) fn call(&mut self, known: CallLookup, telling: Telling<'_>) -> bool {
         let [agent, ..] = known.agent.to_le_bytes();
         let call = mark(known.call ^ known.agent.rotate_left(17));
-        let flags = if known.alone { Told::ALONE } else { 0 };
-        let call = Told { id: mark(known.id), call, agent, place: telling.place, flags };
+        let flags = if known.alone { ReportedCall::ALONE } else { 0 };
+        let call = ReportedCall { id: mark(known.id), call, agent, place: telling.place, flags };
         let is_known =
             self.told.holds(|told| told.call == call.call) && self.told.iter().any(|told| told.is_call(&call));
         if is_known || self.next.is_some() || self.lost > 0 {
@@ -180,7 +180,7 @@ impl Retold {
                 return false;
             }
         }
-        let call = Told { flags: flags | if is_known { Told::TWICE } else { 0 }, ..call };
+        let call = ReportedCall { flags: flags | if is_known { ReportedCall::TWICE } else { 0 }, ..call };
         if is_known {
             self.reused = self.reused.saturating_add(1);
         } else if self.next.is_some_and(|next| usize::from(next) == self.told.len()) {
@@ -228,29 +228,29 @@ impl Retold {
     }
 
     /// Whether a pending call is delivered twice: in the same place, or without a place for the first time.
-    fn is_twice(&mut self, call: &Told) -> bool {
-        let same = |told: &&mut Told| told.is_call(call) && told.place == call.place;
+    fn is_twice(&mut self, call: &ReportedCall) -> bool {
+        let same = |told: &&mut ReportedCall| told.is_call(call) && told.place == call.place;
         let Some(told) = self.told.iter_mut().rev().find(same) else { return false };
-        let first = !told.has(Told::TWICE);
-        told.flags |= Told::TWICE;
+        let first = !told.has(ReportedCall::TWICE);
+        told.flags |= ReportedCall::TWICE;
         first || call.place != 0
     }
 
     /// Whether an answered call was reported in the same place before.
-    fn is_in_place(&self, call: &Told, telling: Telling<'_>) -> bool {
+    fn is_in_place(&self, call: &ReportedCall, telling: Telling<'_>) -> bool {
         let certain = match telling.what {
-            Place::Nowhere => false,
-            Place::Round => true,
-            Place::Step => self.told.last().is_some_and(|last| last.place != call.place),
-            Place::Time(past) => past,
+            CallTime::Nowhere => false,
+            CallTime::Round => true,
+            CallTime::Step => self.told.last().is_some_and(|last| last.place != call.place),
+            CallTime::Time(past) => past,
         };
         certain && self.told.iter().any(|told| told.is_call(call) && told.place == call.place)
     }
 
     /// Whether a call continues a replay; calls may be left out.
-    fn goes_on(&mut self, call: &Told, telling: Telling<'_>) -> bool {
+    fn goes_on(&mut self, call: &ReportedCall, telling: Telling<'_>) -> bool {
         let Some(next) = self.next else { return false };
-        let fits = |told: &Told| told.is_call(call) && (told.place == call.place || !telling.is_counted());
+        let fits = |told: &ReportedCall| told.is_call(call) && (told.place == call.place || !telling.is_counted());
         let known = self.told.iter().skip(next.into()).position(fits);
         if let Some(known) = known {
             self.begun(next);
@@ -266,7 +266,7 @@ impl Retold {
     }
 
     /// Whether a call starts a replay of calls that are no longer remembered: it can only be the very first one.
-    fn is_lost_beginning(&mut self, call: &Told, next: u8) -> bool {
+    fn is_lost_beginning(&mut self, call: &ReportedCall, next: u8) -> bool {
         let first = next == 0 && self.blind == 0 && self.lost > 0;
         let first = first && self.first.is_some_and(|first| first.is_call(call));
         if first {
@@ -285,7 +285,7 @@ impl Retold {
     /// Whether a call begins an unannounced replay of everything: either with unique ids, or from the first call on
     /// with ids that count up from turn to turn. Ids that restart with every turn do not qualify. If the host gives
     /// rounds or steps, places are compared instead.
-    fn begins(&mut self, call: &Told, is_known: bool, telling: Telling<'_>) -> bool {
+    fn begins(&mut self, call: &ReportedCall, is_known: bool, telling: Telling<'_>) -> bool {
         if telling.is_counted() || !is_known && !self.first.is_some_and(|first| first.is_call(call)) {
             return false;
         }
@@ -298,7 +298,7 @@ impl Retold {
         // Whether other calls with other ids came after it, and whether any of them was a turn of its own.
         let (others, turns) = later.fold((false, false), |(others, turns), told| {
             let other = told.agent == call.agent && told.id != call.id && told.call != call.call;
-            (others || other, turns || other && told.has(Told::ALONE))
+            (others || other, turns || other && told.has(ReportedCall::ALONE))
         });
         let first = self.first.is_some_and(|first| first.is_call(call)) && index.is_none_or(|index| index == 0);
         let known = if unique { others } else { turns && first && self.reused <= 1 };

@@ -64,12 +64,12 @@ pub(crate) fn round_key(context: &Context) -> Option<Key> {
 
 /// A scope by its keys; `None` matches everything.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Whose {
+pub(crate) struct ScopeKeys {
     pub(crate) task: Option<Key>,
     pub(crate) agent: Option<Key>,
 }
 
-impl Whose {
+impl ScopeKeys {
     pub(crate) fn of(scope: &Scope) -> Self {
         let task = scope.task.as_deref().or(scope.parent_task.as_deref());
         Self { task: task.map(task_key), agent: scope.agent.as_deref().map(agent_key) }
@@ -153,7 +153,7 @@ codec!(struct Standing {
 });
 
 impl Standing {
-    fn fits(&self, whose: &Whose) -> bool {
+    fn fits(&self, whose: &ScopeKeys) -> bool {
         whose.has_agent(self.agent) && (whose.has_task(self.task) || whose.task == self.parent)
     }
 
@@ -192,20 +192,20 @@ pub(crate) struct Standings {
     /// The most recently active is last.
     all: Ring<Standing>,
     /// The latest finding of every loop, newest last.
-    findings: Vec<Found>,
+    findings: Vec<KeptFinding>,
 }
 codec!(struct Standings { all, findings });
 
 /// A finding as in the verdict on its event, with its sizes, which are summed over all findings whenever one changes.
 #[derive(Clone, Debug)]
-struct Found {
+struct KeptFinding {
     finding: Arc<Finding>,
     /// Bytes on the heap, and the most bytes in a snapshot (`weight`).
     heap: usize,
     weight: usize,
 }
 
-impl Found {
+impl KeptFinding {
     fn new(finding: Arc<Finding>) -> Self {
         Self { heap: finding.heap(), weight: weight(&finding), finding }
     }
@@ -215,7 +215,7 @@ impl Found {
     }
 }
 
-impl Codec for Found {
+impl Codec for KeptFinding {
     const SIZE: usize = Arc::<Finding>::SIZE + 16;
 
     fn heap(&self) -> usize {
@@ -386,7 +386,7 @@ impl Standings {
                 self.drop_oldest(task);
             }
         }
-        let found = Found::new(finding);
+        let found = KeptFinding::new(finding);
         let room = FINDING_BYTES.saturating_sub(found.weight);
         let mut held: usize = self.findings.iter().map(|known| known.weight).sum();
         while !self.findings.is_empty() && (self.findings.len() >= FINDINGS || held > room) {
@@ -417,7 +417,7 @@ impl Standings {
     }
 
     /// The combined standing of a scope.
-    pub(crate) fn sum(&self, whose: &Whose) -> Sum {
+    pub(crate) fn sum(&self, whose: &ScopeKeys) -> Sum {
         let mut sum = Sum::default();
         let mut readings: Vec<(u64, u32)> = Vec::new();
         let mut touched = None;
@@ -457,7 +457,7 @@ impl Standings {
             of(&known.scope.task) && (known.scope.parent_task.is_none() || !counts_for_parent(&known.rule))
         };
         self.findings
-            .retain(|Found { finding: known, .. }| task != 0 && !is_own(known) && !of(&known.scope.parent_task));
+            .retain(|KeptFinding { finding: known, .. }| task != 0 && !is_own(known) && !of(&known.scope.parent_task));
     }
 
     /// Drops everything kept for one task.
@@ -472,7 +472,7 @@ impl Standings {
             let oldest = self.all.iter().next().filter(|oldest| idle(oldest.at));
             let Some((task, agent)) = oldest.map(|oldest| (oldest.task, oldest.agent)) else { break };
             self.all.remove(0);
-            let whose = |scope: &Scope| Whose::exactly(scope).has(task, agent);
+            let whose = |scope: &Scope| ScopeKeys::exactly(scope).has(task, agent);
             self.findings.retain(|known| !whose(&known.finding.scope));
         }
     }

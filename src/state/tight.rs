@@ -81,10 +81,10 @@ impl Tight {
 
 /// One event as evidence, and as a possible onset of a loop.
 #[derive(Clone, Debug)]
-pub(crate) struct Occurrence(Once);
+pub(crate) struct Occurrence(Single);
 
 #[derive(Clone, Debug)]
-enum Once {
+enum Single {
     Tight(Tight),
     Wide(Box<(Onset, Sighting)>),
 }
@@ -92,15 +92,15 @@ enum Once {
 impl Occurrence {
     pub(crate) fn new(sighting: Sighting, onset: Onset) -> Self {
         Self(match Tight::of(&onset, &sighting) {
-            Some(tight) => Once::Tight(tight),
-            None => Once::Wide(Box::new((onset, sighting))),
+            Some(tight) => Single::Tight(tight),
+            None => Single::Wide(Box::new((onset, sighting))),
         })
     }
 
     pub(crate) fn get(&self) -> (Sighting, Onset) {
         let (onset, sighting) = match &self.0 {
-            Once::Tight(tight) => tight.get(),
-            Once::Wide(wide) => **wide,
+            Single::Tight(tight) => tight.get(),
+            Single::Wide(wide) => **wide,
         };
         (sighting, onset)
     }
@@ -120,8 +120,8 @@ impl Codec for Occurrence {
     #[inline]
     fn heap(&self) -> usize {
         match &self.0 {
-            Once::Tight(_) => 0,
-            Once::Wide(wide) => wide.heap(),
+            Single::Tight(_) => 0,
+            Single::Wide(wide) => wide.heap(),
         }
     }
 
@@ -139,32 +139,32 @@ impl Codec for Occurrence {
 
 /// When something was first seen, and its latest occurrences. A single occurrence needs no heap memory.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Seen(Times);
+pub(crate) struct Occurrences(Times);
 
 #[derive(Clone, Debug, Default)]
 enum Times {
     #[default]
     Never,
-    Once(Tight),
-    More(Box<More>),
+    Single(Tight),
+    Several(Box<Several>),
 }
 
 #[derive(Clone, Debug, Default)]
-struct More {
+struct Several {
     onset: Onset,
     latest: Latest,
 }
 
-impl Seen {
+impl Occurrences {
     /// Adds an occurrence; `onset` is used only for the first one.
     pub(crate) fn push(&mut self, sighting: Sighting, onset: Onset) {
         match &mut self.0 {
             Times::Never => self.0 = Times::once(onset, sighting),
-            Times::Once(tight) => {
+            Times::Single(tight) => {
                 let (onset, before) = tight.get();
                 self.0 = Times::of(onset, &[before, sighting]);
             }
-            Times::More(more) => more.latest.push(sighting),
+            Times::Several(more) => more.latest.push(sighting),
         }
     }
 
@@ -172,8 +172,8 @@ impl Seen {
     pub(crate) fn begin(&mut self, onset: Onset) {
         let once = match &mut self.0 {
             Times::Never => return,
-            Times::Once(tight) => tight.get().1,
-            Times::More(more) => {
+            Times::Single(tight) => tight.get().1,
+            Times::Several(more) => {
                 more.onset = onset;
                 // A single occurrence that was too wide with the old onset may fit now, and a restored one would be
                 // packed.
@@ -188,8 +188,8 @@ impl Seen {
     pub(crate) fn onset(&self) -> Onset {
         match &self.0 {
             Times::Never => Onset::default(),
-            Times::Once(tight) => tight.get().0,
-            Times::More(more) => more.onset,
+            Times::Single(tight) => tight.get().0,
+            Times::Several(more) => more.onset,
         }
     }
 
@@ -197,40 +197,40 @@ impl Seen {
     pub(crate) fn latest(&self) -> Vec<Sighting> {
         match &self.0 {
             Times::Never => Vec::new(),
-            Times::Once(tight) => alloc::vec![tight.get().1],
-            Times::More(more) => more.latest.iter().copied().collect(),
+            Times::Single(tight) => alloc::vec![tight.get().1],
+            Times::Several(more) => more.latest.iter().copied().collect(),
         }
     }
 
     pub(crate) fn fits(&self) -> bool {
         match &self.0 {
-            Times::More(more) => more.latest.fits(),
-            Times::Never | Times::Once(_) => true,
+            Times::Several(more) => more.latest.fits(),
+            Times::Never | Times::Single(_) => true,
         }
     }
 }
 
 impl Times {
     fn once(onset: Onset, seen: Sighting) -> Self {
-        Tight::of(&onset, &seen).map_or_else(|| Self::of(onset, &[seen]), Self::Once)
+        Tight::of(&onset, &seen).map_or_else(|| Self::of(onset, &[seen]), Self::Single)
     }
 
     #[cold]
     fn of(onset: Onset, seen: &[Sighting]) -> Self {
         let mut latest = Latest::default();
         seen.iter().for_each(|sighting| latest.push(*sighting));
-        Self::More(Box::new(More { onset, latest }))
+        Self::Several(Box::new(Several { onset, latest }))
     }
 }
 
-impl Codec for Seen {
+impl Codec for Occurrences {
     const SIZE: usize = size_of::<u64>() * 5;
 
     #[inline]
     fn heap(&self) -> usize {
         match &self.0 {
-            Times::Never | Times::Once(_) => 0,
-            Times::More(more) => 16 + Onset::SIZE + Latest::SIZE + more.latest.heap(),
+            Times::Never | Times::Single(_) => 0,
+            Times::Several(more) => 16 + Onset::SIZE + Latest::SIZE + more.latest.heap(),
         }
     }
 
@@ -238,11 +238,11 @@ impl Codec for Seen {
         self.onset().put(to);
         match &self.0 {
             Times::Never => Latest::default().put(to),
-            Times::Once(tight) => {
+            Times::Single(tight) => {
                 1_u64.put(to);
                 tight.get().1.put(to);
             }
-            Times::More(more) => more.latest.put(to),
+            Times::Several(more) => more.latest.put(to),
         }
     }
 
@@ -256,7 +256,7 @@ impl Codec for Seen {
             (Some(one), None) => Times::once(onset, *one),
             _ => {
                 drop(all);
-                Times::More(Box::new(More { onset, latest }))
+                Times::Several(Box::new(Several { onset, latest }))
             }
         })
     }
@@ -296,14 +296,14 @@ mod tests {
 
     #[test]
     fn what_is_ordinary_takes_no_memory_of_its_own() {
-        assert!(size_of::<Occurrence>() <= Occurrence::SIZE && size_of::<Seen>() <= Seen::SIZE);
+        assert!(size_of::<Occurrence>() <= Occurrence::SIZE && size_of::<Occurrences>() <= Occurrences::SIZE);
         let at = Some(1_790_000_000_000);
         let onset =
             Onset { seq: 70_000, events: 9_000, own: 300, tokens: 900_000, cost_micros: 2_000_000, at: at.into() };
         let sighting = Sighting { seq: 70_003, step: Some(400).into(), key: u64::MAX };
         let occurrence = Occurrence::new(sighting, onset);
         assert_eq!((occurrence.get(), occurrence.heap()), ((sighting, onset), 0));
-        let mut seen = Seen::default();
+        let mut seen = Occurrences::default();
         seen.push(sighting, onset);
         assert_eq!((seen.onset(), seen.latest(), seen.heap()), (onset, alloc::vec![sighting], 0));
     }
@@ -317,7 +317,7 @@ mod tests {
             let bytes = encode(&occurrence);
             prop_assert_eq!(&bytes, &encode(&(one, onset)));
             prop_assert_eq!(decode::<Occurrence>(&bytes).map(|taken| taken.get()), Some((one, onset)));
-            let (mut seen, mut latest, mut onset) = (Seen::default(), Latest::default(), onset);
+            let (mut seen, mut latest, mut onset) = (Occurrences::default(), Latest::default(), onset);
             for (index, sighting) in all.iter().enumerate() {
                 seen.push(*sighting, onset);
                 latest.push(*sighting);
@@ -327,7 +327,7 @@ mod tests {
                 }
                 let bytes = encode(&seen);
                 prop_assert_eq!(&bytes, &encode(&(onset, latest.clone())));
-                let taken: Seen = decode(&bytes).unwrap();
+                let taken: Occurrences = decode(&bytes).unwrap();
                 prop_assert_eq!(format!("{taken:?}"), format!("{seen:?}"));
                 prop_assert_eq!((taken.onset(), taken.latest()), (onset, latest.iter().copied().collect::<Vec<_>>()));
             }

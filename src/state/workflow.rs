@@ -11,7 +11,7 @@ use crate::codec::{codec, length};
 use crate::model::{Body, Checklist, CycleStatus, EvaluationVerdict, Event, HaltReason, Progress, Record, Tests, Turn};
 use crate::state::graph::{Cycle, Graph, node_key};
 use crate::state::standing::trend;
-use crate::state::{KEY_BYTES, Onset, Ring, Sighting, TASKS, Whose};
+use crate::state::{KEY_BYTES, Onset, Ring, ScopeKeys, Sighting, TASKS};
 use crate::text::{
     FailureFacts, Key, canonical_json, combine, document, evidence, failing_tests, patch, printable, salted,
 };
@@ -648,7 +648,7 @@ impl<'a> Flow<'a> {
     }
 
     /// The largest value of `of` over the tasks in a scope; 0 if there are none.
-    pub(crate) fn most(&self, whose: &Whose, of: impl Fn(&Task) -> u32) -> u32 {
+    pub(crate) fn most(&self, whose: &ScopeKeys, of: impl Fn(&Task) -> u32) -> u32 {
         self.tasks.iter().filter(|task| whose.has_task(task.key)).map(of).max().unwrap_or(0)
     }
 
@@ -672,7 +672,7 @@ impl<'a> Flow<'a> {
 
 /// What a node has used of its budgets.
 #[derive(Clone, Debug)]
-pub(crate) struct Taken {
+pub(crate) struct NodeUsage {
     pub(crate) name: String,
     /// Whether the default budget applies to it.
     pub(crate) bound: bool,
@@ -910,14 +910,14 @@ impl Workflow {
 
     /// Turns of every node that a budget may apply to, by name, in a task or else in the whole run, and what the run as
     /// a whole has used.
-    pub(crate) fn nodes(&self, configured: Option<&Graph>, task: Option<Key>) -> Vec<Taken> {
+    pub(crate) fn nodes(&self, configured: Option<&Graph>, task: Option<Key>) -> Vec<NodeUsage> {
         let flow = self.flow(configured);
         let nodes = task.map_or(Some(&self.nodes), |task| flow.of(task).map(|task| &task.nodes));
         let taken = |name: &str, key: Key, bound: bool| {
             let own = nodes.and_then(|nodes| nodes.iter().find(|node| node.key == key));
             let turns = own.map_or(0, |node| node.turns);
             let all = flow.node_of_run(key).map_or((0, 0), |node| (node.turns, node.runtime_ms));
-            Taken { name: name.to_string(), bound, turns, of_run: all }
+            NodeUsage { name: name.to_string(), bound, turns, of_run: all }
         };
         let its_own = task.and_then(|task| flow.of(task));
         let has = |key: Key| {

@@ -14,20 +14,20 @@ const KEPT: usize = 32;
 /// A ring of result keys and the facts read of each. Not part of a snapshot: reading a result again gives the same
 /// facts.
 #[derive(Clone, Debug)]
-pub(crate) struct Again {
+pub(crate) struct ReadCache {
     keys: [Key; KEPT],
     facts: Vec<OutcomeFacts>,
     /// Index of the oldest entry, the next to be replaced once the cache is full.
     oldest: usize,
 }
 
-impl Default for Again {
+impl Default for ReadCache {
     fn default() -> Self {
         Self { keys: [0; KEPT], facts: Vec::new(), oldest: 0 }
     }
 }
 
-impl Again {
+impl ReadCache {
     /// The key of everything the facts depend on; `head` and `raw` are the keys of what accompanies the output and of
     /// the output itself. `None` if the result has details, or if the arguments its error may repeat are not kept as
     /// text.
@@ -123,7 +123,7 @@ mod tests {
             }
         }
         let known = |echo: &Late<Echo>| {
-            Again::key("t", &ToolResult::default(), Empty::Nothing, Some(echo), 0, (1, 2)).is_some()
+            ReadCache::key("t", &ToolResult::default(), Empty::Nothing, Some(echo), 0, (1, 2)).is_some()
         };
         assert!(known(&Late::of("{}", true)) && !known(&Late::of(&format!("{:5000}", 1), true)));
     }
@@ -132,7 +132,7 @@ mod tests {
     fn whatever_a_stranger_writes_is_under_the_salt() {
         let result = ToolResult { error_class: Some("Missing".to_string()), ..ToolResult::default() };
         let echo = Late::of(r#"{"pin":"493027"}"#, true);
-        let words = |salt| Again::words("login", &result, Some(&echo), salt).unwrap();
+        let words = |salt| ReadCache::words("login", &result, Some(&echo), salt).unwrap();
         for (one, other) in [(0, 1), (1, 2), (0, 0x5eed_5a17)] {
             for (part, (one, other)) in words(one).iter().zip(words(other)).enumerate() {
                 assert_ne!(*one, other, "part {part} is the same under two salts");

@@ -11,7 +11,7 @@ use super::words::{Lexicon, any_listed, listed, same, same_end, same_start};
 
 /// What an answer says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Says {
+pub(super) struct AnswerMeaning {
     /// Nothing of the requested kind exists.
     pub(super) negative: bool,
     /// Something is still in progress.
@@ -22,7 +22,7 @@ pub(super) struct Says {
     pub(super) stuck: bool,
 }
 
-impl Says {
+impl AnswerMeaning {
     /// An answer that is stuck is not waiting.
     pub(super) fn settled(self) -> Self {
         if self.stuck { Self { waiting: false, certainly_waiting: false, ..self } } else { self }
@@ -309,7 +309,7 @@ pub(super) fn nothing_in(text: &str) -> bool {
 
 /// Whether a line says in words that there is nothing.
 fn denies(line: &str) -> bool {
-    let mut said = Says::default();
+    let mut said = AnswerMeaning::default();
     if line.len() <= SHORT_ANSWER {
         scan(line, &STARTS, &mut said);
     }
@@ -364,8 +364,8 @@ fn none_found(line: &str) -> bool {
 }
 
 /// What `text`, in which blanks are single, says.
-pub(super) fn says(text: &str) -> Says {
-    let mut says = Says::default();
+pub(super) fn says(text: &str) -> AnswerMeaning {
+    let mut says = AnswerMeaning::default();
     // A longer text is not a negative answer.
     let starts = if text.len() > SHORT_ANSWER { &WAITING_STARTS } else { &STARTS };
     if text.len() <= SHORT {
@@ -379,7 +379,7 @@ pub(super) fn says(text: &str) -> Says {
         (says.waiting, says.certainly_waiting) = (true, true);
     }
     if text.len() > SHORT_ANSWER {
-        return Says { negative: false, ..says };
+        return AnswerMeaning { negative: false, ..says };
     }
     let whole = text.trim_matches(|char: char| !char.is_alphanumeric());
     if is_under_way(whole) || NOT_REACHED.contains(&whole) {
@@ -430,7 +430,7 @@ fn in_word(byte: u8) -> bool {
 
 /// A selection of the phrases.
 #[derive(Clone, Copy)]
-enum Which {
+enum PhraseSet {
     All,
     Wait,
     Plain,
@@ -448,14 +448,14 @@ impl Starts {
 
     /// A filter of all phrases, of those that say wait, or of those that say wait whatever word follows.
     #[expect(clippy::indexing_slicing, reason = "evaluated at compile time: an index out of range would not build")]
-    const fn of_phrases(which: Which) -> Self {
+    const fn of_phrases(which: PhraseSet) -> Self {
         let mut starts = Self([0; Self::WORDS]);
         let mut at = 0;
         while at < PHRASES.len() {
             let left = match which {
-                Which::All => false,
-                Which::Wait => matches!(PHRASES[at].2, Negative),
-                Which::Plain => matches!(PHRASES[at].2, Negative | Named | Ready),
+                PhraseSet::All => false,
+                PhraseSet::Wait => matches!(PHRASES[at].2, Negative),
+                PhraseSet::Plain => matches!(PHRASES[at].2, Negative | Named | Ready),
             };
             if left {
                 at += 1;
@@ -507,13 +507,13 @@ impl Starts {
     }
 }
 
-static STARTS: Starts = Starts::of_phrases(Which::All);
-static WAITING_STARTS: Starts = Starts::of_phrases(Which::Wait);
+static STARTS: Starts = Starts::of_phrases(PhraseSet::All);
+static WAITING_STARTS: Starts = Starts::of_phrases(PhraseSet::Wait);
 /// What is looked for at the ends of a longer text.
-static END_STARTS: Starts = Starts::of_phrases(Which::Plain);
+static END_STARTS: Starts = Starts::of_phrases(PhraseSet::Plain);
 
 /// Notes the meanings of the phrases in a text whose beginnings pass the filter `phrases`.
-fn scan(text: &str, phrases: &Starts, says: &mut Says) {
+fn scan(text: &str, phrases: &Starts, says: &mut AnswerMeaning) {
     let (mut at, mut inside, mut beyond) = (0, false, false);
     any(text.as_bytes(), |block: &[u8; BLOCK + 3]| {
         let (letters, wide) = block.first_chunk().map_or((0, 0), parts::<b'\''>);
@@ -542,7 +542,7 @@ fn scan(text: &str, phrases: &Starts, says: &mut Says) {
 
 /// Notes the meaning of the phrase that begins with the word at `from`, if there is one.
 #[inline(never)]
-fn take_phrase(text: &str, from: usize, says: &mut Says) {
+fn take_phrase(text: &str, from: usize, says: &mut AnswerMeaning) {
     let rest = text.as_bytes().get(from..).unwrap_or_default();
     let length = rest.iter().take_while(|byte| in_word(**byte)).count();
     let (word, after) = rest.split_at_checked(length).unwrap_or_default();
@@ -555,7 +555,7 @@ fn take_phrase(text: &str, from: usize, says: &mut Says) {
     }
 }
 
-fn note(meaning: Meaning, says: &mut Says, ended: impl Fn() -> bool) {
+fn note(meaning: Meaning, says: &mut AnswerMeaning, ended: impl Fn() -> bool) {
     match meaning {
         Negative => says.negative = true,
         CertainlyWaiting | Waiting | Taken | Named | Ready if ended() => {}
@@ -648,8 +648,8 @@ mod tests {
     }
 
     /// [`scan`], word by word and without the filter.
-    fn slowly(text: &str) -> Says {
-        let mut says = Says::default();
+    fn slowly(text: &str) -> AnswerMeaning {
+        let mut says = AnswerMeaning::default();
         let mut at = 0;
         while let Some(found) = text.bytes().skip(at).position(in_word) {
             let from = at + found;
@@ -669,8 +669,8 @@ mod tests {
         says
     }
 
-    fn scanned(text: &str) -> Says {
-        let mut says = Says::default();
+    fn scanned(text: &str) -> AnswerMeaning {
+        let mut says = AnswerMeaning::default();
         scan(text, &STARTS, &mut says);
         says
     }
@@ -697,10 +697,10 @@ mod tests {
         fn long_texts_wait_as_short_ones_do(
             text in "[ -~é日\\n]{0,100}|((no|not|in|0|still|zero|en attente|queued|Đang chờ|not yet|pending|done|files|found)[ _:=.é-]{0,2}){0,40}",
         ) {
-            let (mut all, mut waiting) = (Says::default(), Says::default());
+            let (mut all, mut waiting) = (AnswerMeaning::default(), AnswerMeaning::default());
             scan(&text, &STARTS, &mut all);
             scan(&text, &WAITING_STARTS, &mut waiting);
-            proptest::prop_assert_eq!(Says { negative: false, ..waiting }, Says { negative: false, ..all });
+            proptest::prop_assert_eq!(AnswerMeaning { negative: false, ..waiting }, AnswerMeaning { negative: false, ..all });
         }
 
         #[test]

@@ -1,7 +1,7 @@
 //! The class of an error: the kind of mistake, independent of the arguments.
 
 use super::digest::{Key, combine, key, salted};
-use super::echo::{Echo, Places};
+use super::echo::{Echo, RunStarts};
 use super::ends::clip_to;
 use super::late::Late;
 use super::lines::trimmed;
@@ -29,7 +29,7 @@ pub(super) struct Class {
     normal: String,
     stripped: String,
     echo: Echo,
-    places: Places,
+    places: RunStarts,
 }
 
 /// The keys of an error's class, with its tool and without, and whether the error is silent: a negative answer.

@@ -113,10 +113,10 @@ pub(crate) fn evidence(key: Key) -> SmolStr {
 /// A cache of recently shown digests: what repeats is shown event after event, and a digest is the most expensive part
 /// of a finding. Not part of a snapshot, and it never changes a verdict.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Digests(Option<Box<[[Shown; 2]; Digests::PAIRS]>>);
+pub(crate) struct Digests(Option<Box<[[CachedDigest; 2]; Digests::PAIRS]>>);
 
 /// A key and its digest; the digest is empty if the slot is unused.
-type Shown = (Key, SmolStr);
+type CachedDigest = (Key, SmolStr);
 
 impl Digests {
     /// Number of slots; each holds two entries and is selected by the key's top five bits.
@@ -125,7 +125,7 @@ impl Digests {
     fn of(&mut self, key: Key) -> SmolStr {
         let kept = self.0.get_or_insert_with(|| Box::new(core::array::from_fn(|_| Default::default())));
         let Some([latest, other]) = kept.get_mut((key >> 59) as usize) else { return evidence(key) };
-        let is_kept = |(known, digest): &Shown| *known == key && !digest.is_empty();
+        let is_kept = |(known, digest): &CachedDigest| *known == key && !digest.is_empty();
         if !is_kept(latest) {
             core::mem::swap(latest, other);
             if !is_kept(latest) {

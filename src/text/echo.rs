@@ -4,7 +4,7 @@
 //! the arguments are removed from an error before its class is computed. A pending call keeps short hashes of the runs,
 //! not the words. An answer that consists almost entirely of the call's own words has told its caller nothing.
 
-use super::late::{Late, Reads, Said};
+use super::late::{CallArguments, CallFeature, Late};
 use super::words::{each_run, eight, runs};
 use crate::codec::codec;
 use alloc::{string::String, vec::Vec};
@@ -42,7 +42,7 @@ pub(crate) struct Echo {
 codec!(struct Echo { runs, first, known });
 
 /// What is collected while a call's words are read.
-struct Known {
+struct CallWords {
     bits: Bits,
     words: u32,
     /// A filter of how the runs begin: see [`begins_like`].
@@ -63,8 +63,8 @@ fn add(bits: &mut Bits, at: u32) {
     }
 }
 
-impl Reads for Echo {
-    fn read(said: &Said) -> Self {
+impl CallFeature for Echo {
+    fn read(said: &CallArguments) -> Self {
         let mut echo = Self::default();
         let known = echo.take(said);
         if known.words >= FEWEST {
@@ -81,7 +81,7 @@ impl Late<Echo> {
             Self::Unread(said) => {
                 buffer.runs.clear();
                 buffer.first = [0; 4];
-                let Known { begins, initials, .. } = buffer.take(said);
+                let CallWords { begins, initials, .. } = buffer.take(said);
                 Repeatable { echo: buffer, begins, initials }
             }
             Self::Read(echo, _) => Repeatable { echo, begins: [u64::MAX; BITS / 64], initials: u32::MAX },
@@ -124,13 +124,13 @@ impl Echo {
     }
 
     /// Takes in the runs, and returns what was learned of the words.
-    fn take(&mut self, said: &Said) -> Known {
-        let mut known = Known { bits: [0; BITS / 64], words: 0, begins: [0; BITS / 64], initials: 0 };
+    fn take(&mut self, said: &CallArguments) -> CallWords {
+        let mut known = CallWords { bits: [0; BITS / 64], words: 0, begins: [0; BITS / 64], initials: 0 };
         said.strings(DEPTH, |text| self.text(text, &mut known));
         known
     }
 
-    fn text(&mut self, text: &str, known: &mut Known) {
+    fn text(&mut self, text: &str, known: &mut CallWords) {
         let bytes = text.as_bytes();
         let mut run = Run::default();
         each_run::<b'_'>(text, |from, to| {
@@ -154,7 +154,7 @@ impl Echo {
     }
 
     /// Remembers a run if it is specific enough to be told from the error's own words.
-    fn keep(&mut self, bytes: &[u8], run: &Run, known: &mut Known) {
+    fn keep(&mut self, bytes: &[u8], run: &Run, known: &mut CallWords) {
         // A single plain word may as well be the error's own.
         let telling = || {
             let word = bytes.get(run.start..run.end);
@@ -188,7 +188,7 @@ pub(super) struct Repeatable<'a> {
 impl Repeatable<'_> {
     /// Appends `text` to `out` without the runs it repeats; false if there are none, and then nothing is appended.
     /// `places` is a buffer.
-    pub(super) fn strip(&self, text: &str, places: &mut Places, out: &mut String) -> bool {
+    pub(super) fn strip(&self, text: &str, places: &mut RunStarts, out: &mut String) -> bool {
         // One bit per run length, so that no other length is tried.
         let lengths = self.echo.runs.iter().fold(0_u32, |lengths, (count, _)| lengths | 1 << (count % 32));
         if lengths == 0 {
@@ -218,7 +218,7 @@ impl Repeatable<'_> {
     /// Sets `places` to where runs may begin in `text`; `alone` is whether a run may be a single word. Kept out of line
     /// so that its loop has all registers.
     #[inline(never)]
-    fn read(&self, text: &str, alone: bool, places: &mut Places) {
+    fn read(&self, text: &str, alone: bool, places: &mut RunStarts) {
         let bytes = text.as_bytes();
         places.clear();
         let initials = self.initials;
@@ -269,7 +269,7 @@ impl Repeatable<'_> {
 }
 
 /// Byte offsets in an error at which runs may begin: mostly none.
-pub(super) type Places = Vec<u32>;
+pub(super) type RunStarts = Vec<u32>;
 
 /// A word's first byte and its length.
 #[inline]
@@ -351,7 +351,7 @@ mod tests {
         let mut text = String::new();
         canonical_json(&args, &mut text);
         let late = Late::<Echo>::of(&text, true);
-        if late.runs(&mut Echo::default()).strip(error, &mut Places::new(), &mut out) { out } else { error.into() }
+        if late.runs(&mut Echo::default()).strip(error, &mut RunStarts::new(), &mut out) { out } else { error.into() }
     }
 
     #[test]
@@ -417,7 +417,7 @@ mod tests {
             // With the text gone, the filters of beginnings are all ones and every word is hashed.
             let [(spared, one), (all, other)] = [unread, read].map(|echo| {
                 let mut out = String::new();
-                (echo.runs(&mut Echo::default()).strip(&error, &mut Places::new(), &mut out), out)
+                (echo.runs(&mut Echo::default()).strip(&error, &mut RunStarts::new(), &mut out), out)
             });
             proptest::prop_assert_eq!((spared, one), (all, other), "{}", error);
         }

@@ -35,22 +35,22 @@ codec!(enum Embedding { Fine(first): 0, Coarse(first, second): 1 });
 impl Embedding {
     /// `None` if there is no direction: an empty list, only zeros, or a number that is not finite.
     pub(crate) fn of(numbers: &[f64]) -> Option<Self> {
-        let scale = numbers.iter().map(|number| Parts::of(*number).exponent).max()?;
+        let scale = numbers.iter().map(|number| Double::of(*number).exponent).max()?;
         if !numbers.iter().all(|number| number.is_finite())
-            || numbers.iter().all(|number| Parts::of(*number).mantissa == 0)
+            || numbers.iter().all(|number| Double::of(*number).mantissa == 0)
         {
             return None;
         }
         if numbers.len() <= FINE {
-            let fixed = numbers.iter().map(|number| Parts::of(*number).fixed(scale, 15));
+            let fixed = numbers.iter().map(|number| Double::of(*number).fixed(scale, 15));
             return Some(Self::Fine(fixed.map(|number| i16::try_from(number).unwrap_or(i16::MAX)).collect()));
         }
         let (mut fixed, mut depths) = (Vec::with_capacity(numbers.len()), Vec::new());
         for block in numbers.chunks(BLOCK) {
-            let largest = block.iter().map(|number| Parts::of(*number).exponent).max().unwrap_or(scale);
+            let largest = block.iter().map(|number| Double::of(*number).exponent).max().unwrap_or(scale);
             let depth = u8::try_from(scale.saturating_sub(largest)).unwrap_or(DEEPEST).min(DEEPEST);
             let own = scale.saturating_sub(depth.into());
-            let block = block.iter().map(|number| Parts::of(*number).fixed(own, 7));
+            let block = block.iter().map(|number| Double::of(*number).fixed(own, 7));
             fixed.extend(block.map(|number| i8::try_from(number).unwrap_or(i8::MAX)));
             depths.push(depth);
         }
@@ -90,13 +90,13 @@ impl Embedding {
 
 /// A double taken apart: `±mantissa · 2^exponent`.
 #[derive(Clone, Copy)]
-struct Parts {
+struct Double {
     negative: bool,
     mantissa: u64,
     exponent: i64,
 }
 
-impl Parts {
+impl Double {
     fn of(number: f64) -> Self {
         const MANTISSA: u32 = 52;
         let bits = number.to_bits();

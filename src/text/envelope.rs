@@ -59,7 +59,7 @@ const LINE: usize = 256;
 const WHERE: [&str; 2] = ["Current working directory:", "Python interpreter:"];
 
 /// The contents of an envelope.
-struct Opened<'a> {
+struct Unwrapped<'a> {
     output: Cow<'a, str>,
     code: Option<i32>,
     failed: bool,
@@ -71,7 +71,7 @@ pub(crate) fn opened(result: &ToolResult) -> Option<ToolResult> {
     for _ in 1..DEEPEST {
         let Some(inner) = open(&found.output) else { break };
         let (code, failed) = (inner.code.or(found.code), inner.failed || found.failed);
-        found = Opened { output: Cow::Owned(inner.output.into_owned()), code, failed };
+        found = Unwrapped { output: Cow::Owned(inner.output.into_owned()), code, failed };
     }
     // What the host reports itself takes precedence.
     let outcome = if found.failed && result.outcome == Outcome::Ok { Outcome::Error } else { result.outcome };
@@ -97,7 +97,7 @@ pub(crate) fn with_output(result: &ToolResult, output: String) -> ToolResult {
     }
 }
 
-fn open(output: &str) -> Option<Opened<'_>> {
+fn open(output: &str) -> Option<Unwrapped<'_>> {
     let text = trimmed(output);
     match text.as_bytes() {
         [b'{', .., b'}'] => in_json(text),
@@ -105,14 +105,14 @@ fn open(output: &str) -> Option<Opened<'_>> {
         [.., b']'] => in_list(text).or_else(|| above_footer(text)).or_else(|| below_heading(text)),
         [b'"', .., b'"'] => {
             let Value::String(output) = serde_json::from_str(text).ok()? else { return None };
-            Some(Opened { output: Cow::Owned(output), code: None, failed: false })
+            Some(Unwrapped { output: Cow::Owned(output), code: None, failed: false })
         }
         _ => below_heading(text).or_else(|| fenced(text)),
     }
 }
 
 /// Content blocks, or the streams of a process, as JSON.
-fn in_json(text: &str) -> Option<Opened<'_>> {
+fn in_json(text: &str) -> Option<Unwrapped<'_>> {
     // Most objects are no envelope, as their first field's name tells.
     let first = text.split('"').nth(1)?;
     let known = |name: &str| {
@@ -127,14 +127,14 @@ fn in_json(text: &str) -> Option<Opened<'_>> {
 }
 
 /// `[{"type": "text", "text": …}]`
-fn in_list(text: &str) -> Option<Opened<'static>> {
+fn in_list(text: &str) -> Option<Unwrapped<'static>> {
     // Most lists hold other things, as their first field's name tells.
     let known = |name| matches!(name, "annotations" | "text" | "type");
     if !text.starts_with("[{") || !text.split('"').nth(1).is_some_and(known) {
         return None;
     }
     let Value::Array(blocks) = serde_json::from_str(text).ok()? else { return None };
-    Some(Opened { output: Cow::Owned(joined(&blocks)?), code: None, failed: false })
+    Some(Unwrapped { output: Cow::Owned(joined(&blocks)?), code: None, failed: false })
 }
 
 /// The text of content blocks, if all of them are plain text blocks.
@@ -148,18 +148,18 @@ fn joined(blocks: &[Value]) -> Option<String> {
 }
 
 /// `{"content": [{"type": "text", "text": …}], "isError": false}`
-fn blocks(fields: &Map<String, Value>) -> Option<Opened<'static>> {
+fn blocks(fields: &Map<String, Value>) -> Option<Unwrapped<'static>> {
     let output = joined(fields.get("content")?.as_array()?)?;
     let mut others = fields.keys().filter(|name| *name != "content");
     if !others.all(|name| OF_BLOCKS.contains(&name.as_str())) {
         return None;
     }
     let failed = ["isError", "is_error"].iter().any(|name| fields.get(*name) == Some(&Value::Bool(true)));
-    Some(Opened { output: Cow::Owned(output), code: None, failed })
+    Some(Unwrapped { output: Cow::Owned(output), code: None, failed })
 }
 
 /// `{"stdout": …, "stderr": …, "exit_code": 0}`, `{"output": …, "metadata": {"exit_code": 0}}`
-fn streams(fields: &Map<String, Value>) -> Option<Opened<'static>> {
+fn streams(fields: &Map<String, Value>) -> Option<Unwrapped<'static>> {
     let mut code = None;
     let mut written: Vec<&str> = Vec::new();
     let within = fields.get("metadata").map(|metadata| metadata.as_object()).unwrap_or_default();
@@ -182,11 +182,11 @@ fn streams(fields: &Map<String, Value>) -> Option<Opened<'static>> {
         return None;
     }
     let parts: Vec<&str> = written.into_iter().filter(|text| !text.trim().is_empty()).collect();
-    Some(Opened { output: Cow::Owned(parts.join("\n")), code, failed: false })
+    Some(Unwrapped { output: Cow::Owned(parts.join("\n")), code, failed: false })
 }
 
 /// `<returncode>0</returncode><output>…</output>`
-fn in_tags(text: &str) -> Option<Opened<'_>> {
+fn in_tags(text: &str) -> Option<Unwrapped<'_>> {
     let mut rest = text;
     let mut code = None;
     for tag in ["returncode", "exit_code"] {
@@ -196,7 +196,7 @@ fn in_tags(text: &str) -> Option<Opened<'_>> {
         }
     }
     let (output, after) = element(rest, "output")?;
-    after.trim().is_empty().then_some(Opened { output: Cow::Borrowed(output.trim()), code, failed: false })
+    after.trim().is_empty().then_some(Unwrapped { output: Cow::Borrowed(output.trim()), code, failed: false })
 }
 
 /// The contents of the tag that a text begins with, and what follows it.
@@ -214,7 +214,7 @@ const FENCE: usize = 512;
 const FENCE_NAME: usize = 80;
 
 /// The untrusted text inside a tag whose name holds an id, so that the text cannot close it.
-fn fenced(text: &str) -> Option<Opened<'_>> {
+fn fenced(text: &str) -> Option<Unwrapped<'_>> {
     let near = ends::head(text, FENCE);
     let start = holds(near.as_bytes(), b'<').then(|| near.find('<'))??;
     let name = near.get(start + 1..)?.split_once('>')?.0;
@@ -228,18 +228,18 @@ fn fenced(text: &str) -> Option<Opened<'_>> {
     }
     let (_, inside) = text.split_once(&format!("<{name}>\n"))?;
     let (inside, _) = inside.split_once(&format!("</{name}>"))?;
-    Some(Opened { output: Cow::Borrowed(inside.trim_end()), code: None, failed: false })
+    Some(Unwrapped { output: Cow::Borrowed(inside.trim_end()), code: None, failed: false })
 }
 
 /// What follows `Exit code: 0`, `Wall time: 0.3 seconds`, `Output:`, or `Observation:`.
-fn below_heading(text: &str) -> Option<Opened<'_>> {
+fn below_heading(text: &str) -> Option<Unwrapped<'_>> {
     if !HEADS.contains(&text.as_bytes().first_chunk::<4>()?.map(|byte| byte | 32)) {
         return None;
     }
     let head = text.get(..12)?;
     if same(head, "observation:") {
         let output = text.get(12..).unwrap_or_default().trim_start();
-        return Some(Opened { output: Cow::Borrowed(output), code: None, failed: false });
+        return Some(Unwrapped { output: Cow::Borrowed(output), code: None, failed: false });
     }
     let (mut rest, mut code) = (text, None);
     loop {
@@ -248,7 +248,11 @@ fn below_heading(text: &str) -> Option<Opened<'_>> {
         let (line, after) = (near.get(..end)?.trim_end(), rest.get(end + 1..).unwrap_or_default());
         if line == "Output:" {
             // Without another line above it, the heading is the tool's own.
-            return (rest.len() < text.len()).then_some(Opened { output: Cow::Borrowed(after), code, failed: false });
+            return (rest.len() < text.len()).then_some(Unwrapped {
+                output: Cow::Borrowed(after),
+                code,
+                failed: false,
+            });
         }
         match exited(line) {
             Some(number) => code = Some(number),
@@ -262,7 +266,7 @@ fn below_heading(text: &str) -> Option<Opened<'_>> {
 }
 
 /// What precedes lines such as `[The command completed with exit code 0.]`.
-fn above_footer(text: &str) -> Option<Opened<'_>> {
+fn above_footer(text: &str) -> Option<Unwrapped<'_>> {
     let (mut rest, mut code) = (text, None);
     while let Some((before, line)) = last_line(rest) {
         let Some(line) = line.trim_start().strip_prefix('[').and_then(|line| line.strip_suffix(']')) else { break };
@@ -273,7 +277,7 @@ fn above_footer(text: &str) -> Option<Opened<'_>> {
         }
         rest = before;
     }
-    code.map(|code| Opened { output: Cow::Borrowed(rest.trim_end()), code: Some(code), failed: false })
+    code.map(|code| Unwrapped { output: Cow::Borrowed(rest.trim_end()), code: Some(code), failed: false })
 }
 
 fn last_line(text: &str) -> Option<(&str, &str)> {

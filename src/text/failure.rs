@@ -397,8 +397,10 @@ fn status(lower: &str) -> Option<ErrorType> {
 fn missing_package(lower: &str) -> bool {
     ["no module named ", "cannot find module ", "cannot find package ", "can't find crate for "].iter().any(|phrase| {
         lower.split_once(phrase).is_some_and(|(_, rest)| {
-            !rest.trim_start_matches(['\'', '"', '`']).starts_with(['.', '/', '@', '~'])
-                || rest.trim_start_matches(['\'', '"', '`']).starts_with('@') && rest.contains('/')
+            let name = rest.trim_start_matches(['\'', '"', '`']);
+            // `@scope/name` is a package, `@/name` an alias of the agent's own folder.
+            !name.starts_with(['.', '/', '@', '~'])
+                || name.starts_with('@') && !name.starts_with("@/") && name.contains('/')
         })
     })
 }
@@ -480,6 +482,7 @@ mod tests {
             ("ModuleNotFoundError: No module named 'requests'", Dependency, true),
             ("Error: Cannot find module './auth'", Unknown, false),
             ("Error: Cannot find module '@acme/auth'", Dependency, true),
+            ("Error: Cannot find module '@/auth'", Unknown, false),
             ("npm error ERESOLVE could not resolve", Dependency, true),
             ("connect ECONNREFUSED 127.0.0.1:5432", Network, true),
             ("HTTP 503 Service Unavailable", Network, true),

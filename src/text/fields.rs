@@ -76,7 +76,7 @@ const DOINGS: [&str; 14] = [
 
 /// What a field's name tells about its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Named {
+pub(super) enum FieldMeaning {
     /// Masked in any case.
     Volatile,
     /// An id: masked if it looks random rather than counted, for a short or plain number is content.
@@ -89,38 +89,42 @@ pub(super) enum Named {
 
 /// The features of a name.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Told {
-    pub(super) named: Named,
+pub(super) struct NameFeatures {
+    pub(super) named: FieldMeaning,
     /// It contains digits.
     pub(super) digits: bool,
     /// Its role in a message envelope.
-    pub(super) part: Parts,
+    pub(super) part: EnvelopeFields,
 }
 
-impl Told {
+impl NameFeatures {
     /// The features of no name.
-    pub(super) const NOTHING: Self = Self { named: Named::Content, digits: false, part: Parts(0) };
+    pub(super) const NOTHING: Self = Self { named: FieldMeaning::Content, digits: false, part: EnvelopeFields(0) };
 
     /// Whether the name tells nothing about its value.
     #[inline]
     pub(super) fn is_plain(self) -> bool {
-        self.named == Named::Content && self.part == Parts(0)
+        self.named == FieldMeaning::Content && self.part == EnvelopeFields(0)
     }
 
     pub(super) fn of(name: &str) -> Self {
-        Self { named: named(name), digits: name.bytes().any(|byte| byte.is_ascii_digit()), part: Parts::of(name) }
+        Self {
+            named: named(name),
+            digits: name.bytes().any(|byte| byte.is_ascii_digit()),
+            part: EnvelopeFields::of(name),
+        }
     }
 }
 
-pub(super) fn named(name: &str) -> Named {
+pub(super) fn named(name: &str) -> FieldMeaning {
     const NAMES: Sieve = Sieve::of(&[&VOLATILE_NAMES, &DOINGS]);
     const WORDS: Sieve = Sieve::of(&[&VOLATILE_WORDS]);
     if NAMES.passes_name(name) {
         if listed_name(&VOLATILE_NAMES, name) {
-            return Named::Volatile;
+            return FieldMeaning::Volatile;
         }
         if listed_name(&DOINGS, name) {
-            return Named::Doing;
+            return FieldMeaning::Doing;
         }
     }
     let is_volatile = |word: &str| WORDS.passes_name(word) && listed(&VOLATILE_WORDS, word);
@@ -128,32 +132,32 @@ pub(super) fn named(name: &str) -> Named {
     let first = words.next().unwrap_or_default();
     let (mut last, mut second) = ("", "");
     if is_volatile(first) {
-        return Named::Volatile;
+        return FieldMeaning::Volatile;
     }
     for word in words {
         if second.is_empty() {
             second = word;
         }
         if is_volatile(word) {
-            return Named::Volatile;
+            return FieldMeaning::Volatile;
         }
         last = word;
     }
     let limits_rate = first.eq_ignore_ascii_case("rate") && second.to_ascii_lowercase().starts_with("limit");
     if limits_rate || listed(&VOLATILE_ENDS, last) {
-        Named::Volatile
+        FieldMeaning::Volatile
     } else if last.eq_ignore_ascii_case("id") {
-        Named::Id
+        FieldMeaning::Id
     } else {
-        Named::Content
+        FieldMeaning::Content
     }
 }
 
 /// The names of a message envelope's fields that an object has, one bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Parts(u8);
+pub(super) struct EnvelopeFields(u8);
 
-impl Parts {
+impl EnvelopeFields {
     const ID: u8 = 1;
     const CREATED: u8 = 1 << 1;
     const JSONRPC: u8 = 1 << 2;

@@ -5,10 +5,10 @@
 //! once masked, or once their digits are, have the same sketch; if a sketch is new, the output equals none before and
 //! need not be read (for the other case see `unread.rs`).
 
-use super::answer::Says;
+use super::answer::AnswerMeaning;
 use super::digest::{Key, combine, mark, salted};
 use super::ends::head;
-use super::fields::{Named, named};
+use super::fields::{FieldMeaning, named};
 use super::scan::{BLOCK, Classes, block, block_before, each_string, word_classes};
 use super::token::{CONTROL, DIGIT, LETTER, begins_unit, classes, is};
 use super::volatile_json::{is_json, skim};
@@ -67,7 +67,7 @@ impl Words {
 
 /// The sketch of an output, and what it says if it is JSON; `head` is the key of what accompanies the output. `None` if
 /// it is short, has too few stable words at its ends, or needs a closer look to know what it says.
-pub(super) fn sketch(text: &str, head: Key, failed: bool, salt: u64) -> Option<(u32, Option<Says>)> {
+pub(super) fn sketch(text: &str, head: Key, failed: bool, salt: u64) -> Option<(u32, Option<AnswerMeaning>)> {
     if text.len() <= 2 * END {
         return None;
     }
@@ -77,7 +77,7 @@ pub(super) fn sketch(text: &str, head: Key, failed: bool, salt: u64) -> Option<(
         (!failed).then_some(())?;
         values(text, &mut words)?;
         // A list says nothing.
-        Some(if text.trim_start().starts_with('{') { skim(text)? } else { Says::default() })
+        Some(if text.trim_start().starts_with('{') { skim(text)? } else { AnswerMeaning::default() })
     } else {
         ends(text.as_bytes(), &mut words)?;
         None
@@ -177,7 +177,7 @@ fn values(text: &str, words: &mut Words) -> Option<()> {
     let bytes = text.as_bytes();
     // The name that the next value belongs to; the latest name used, its kind and its number of letters; the values
     // taken.
-    let (mut name, mut known, mut count) = ((0, 0), ("", Named::Content, 0), 0);
+    let (mut name, mut known, mut count) = ((0, 0), ("", FieldMeaning::Content, 0), 0);
     let enough = each_string(bytes, |start, end, escapes| {
         let behind = bytes.get(end + 1..).unwrap_or_default();
         if behind.first() == Some(&b':') || behind.trim_ascii_start().first() == Some(&b':') {
@@ -198,7 +198,7 @@ fn values(text: &str, words: &mut Words) -> Option<()> {
         if known.0 != own {
             known = (own, named(own), own.bytes().filter(|byte| is(*byte, LETTER)).count());
         }
-        if known.1 == Named::Content {
+        if known.1 == FieldMeaning::Content {
             words.push(own.as_bytes(), own.len(), known.2);
             words.push(value, value.len(), letters);
             count += 1;

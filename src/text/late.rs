@@ -13,13 +13,13 @@ const LONGEST: usize = 4096;
 
 /// The arguments of a call, in the form in which they are compared.
 #[derive(Clone, Debug)]
-pub(crate) struct Said {
+pub(crate) struct CallArguments {
     text: Arc<str>,
     /// The text is canonical JSON rather than what the model wrote.
     json: bool,
 }
 
-impl Said {
+impl CallArguments {
     /// The whole text.
     pub(super) fn text(&self) -> &str {
         &self.text
@@ -105,14 +105,14 @@ pub(super) fn first_of(bytes: &[u8], [one, other]: [u8; 2]) -> Option<usize> {
 }
 
 /// A feature of a call's arguments.
-pub(crate) trait Reads: Clone + Default {
-    fn read(said: &Said) -> Self;
+pub(crate) trait CallFeature: Clone + Default {
+    fn read(said: &CallArguments) -> Self;
 }
 
 /// A feature of a call's arguments that is computed when first needed.
 #[derive(Clone, Debug)]
 pub(crate) enum Late<T> {
-    Unread(Said),
+    Unread(CallArguments),
     /// The feature, and the length of the text it was read from, 0 if that was never kept: a restored value counts for
     /// as much memory.
     Read(T, u16),
@@ -131,13 +131,13 @@ impl<T> Late<T> {
     }
 }
 
-impl<T: Reads> Late<T> {
+impl<T: CallFeature> Late<T> {
     /// A feature of a call's arguments; `json` is whether they are canonical JSON rather than what the model wrote.
     pub(crate) fn of(text: &str, json: bool) -> Self {
         if text.is_empty() {
             return Self::default();
         }
-        let said = Said { text: text.into(), json };
+        let said = CallArguments { text: text.into(), json };
         if text.len() > LONGEST { Self::read(T::read(&said)) } else { Self::Unread(said) }
     }
 
@@ -186,7 +186,7 @@ impl<T> Late<T> {
 }
 
 /// `heap` is an upper bound for the text and what may be read from it.
-impl<T: Reads + Codec> Codec for Late<T> {
+impl<T: CallFeature + Codec> Codec for Late<T> {
     const SIZE: usize = 24 + T::SIZE;
 
     #[inline]
@@ -259,7 +259,7 @@ mod tests {
     fn strings_of_arguments() {
         let value = json!({"b": ["x", {"y": "z\n\"\\\u{1}é"}], "a": "1", "c": [[["deep"]]]});
         let mut found = Vec::new();
-        Said { text: canonical(&value).into(), json: true }.strings(3, |text| found.push(String::from(text)));
+        CallArguments { text: canonical(&value).into(), json: true }.strings(3, |text| found.push(String::from(text)));
         assert_eq!(found, ["1", "x", "z\n\"\\\u{1}é"]);
     }
 
@@ -273,7 +273,7 @@ mod tests {
 
         #[test]
         fn a_text_holds_what_the_tree_holds(value in value()) {
-            let said = Said { text: canonical(&value).into(), json: true };
+            let said = CallArguments { text: canonical(&value).into(), json: true };
             for depth in 0..5 {
                 let (mut found, mut expected) = (Vec::new(), Vec::new());
                 said.strings(depth, |text| found.push(String::from(text)));

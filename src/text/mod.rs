@@ -88,12 +88,12 @@ pub(crate) use lines::trimmed;
 pub(crate) use mask::{Span, Strength, normalise};
 pub(crate) use money::{cost_of, millionths};
 pub(crate) use mutation::{Edit, edit, kind, kind_of, mutates, quiet};
-pub(crate) use named::{Named, keeps_notes};
+pub(crate) use named::{ToolName, keeps_notes};
 pub(crate) use nature::{Nature, mistake, nature, told, transient, waited};
 pub(crate) use nearest::nearest;
 pub(crate) use novelty::{BLOCK_WORDS, Novelty};
 pub(crate) use orders::{ordered_times, orders_sweep, orders_wait};
-pub(crate) use outcome::{Empty, Glance, OutcomeFacts, Scratch, Seen, glance, outcome, seen};
+pub(crate) use outcome::{ComparedText, Empty, Glance, OutcomeFacts, Scratch, glance, outcome, seen};
 pub(crate) use refusal::Refusal;
 pub(crate) use request::{
     Asks, REASONS, asks, delegated, ends, enters, has_digit, is_reason, pages, reads_as_prose, records, request_goal,

@@ -6,7 +6,7 @@
 
 use super::canonical::named_arguments;
 use super::digest::{Key, combine, key, mark};
-use super::named::Named;
+use super::named::ToolName;
 use super::outcome::Empty;
 use super::programs::{is_shell, leading, line_filters, line_mutates, line_writes, script_mutates};
 use super::request::Asks;
@@ -18,7 +18,7 @@ use alloc::{borrow::Cow, vec::Vec};
 use serde_json::Value;
 
 /// Whether `call` changes something: as configured, else by hint, command line, script, name or SQL statement.
-pub(crate) fn mutates(call: &ToolCall, named: &Named, configured: Option<bool>) -> bool {
+pub(crate) fn mutates(call: &ToolCall, named: &ToolName, configured: Option<bool>) -> bool {
     if let Some(configured) = configured {
         return configured;
     }
@@ -40,7 +40,7 @@ pub(crate) fn mutates(call: &ToolCall, named: &Named, configured: Option<bool>) 
 
 /// The emptiest answer that still is a success. A call that changes something or looks for problems may return nothing;
 /// a call that asks for something may not.
-pub(crate) fn quiet(call: &ToolCall, named: &Named, mutates: bool, asks: Asks) -> Empty {
+pub(crate) fn quiet(call: &ToolCall, named: &ToolName, mutates: bool, asks: Asks) -> Empty {
     let looks = || call.read_only == Some(true) || named.says() == Some(false);
     if mutates && changes_table(call) {
         Empty::All
@@ -59,7 +59,7 @@ pub(crate) fn quiet(call: &ToolCall, named: &Named, mutates: bool, asks: Asks) -
 
 /// The command line of a call: what a shell is given, or the `command` of any other tool that reads like one. A program
 /// with its arguments as a list is joined by blanks.
-pub(crate) fn command<'a>(call: &'a ToolCall, named: &Named) -> Option<Cow<'a, str>> {
+pub(crate) fn command<'a>(call: &'a ToolCall, named: &ToolName) -> Option<Cow<'a, str>> {
     let shell = named.shell;
     if shell && let Some(text) = &call.raw_args {
         return Some(Cow::Borrowed(text));
@@ -95,7 +95,7 @@ fn joined(words: &[Value]) -> Option<Cow<'_, str>> {
 }
 
 /// A program in a language other than the shell's.
-fn script<'a>(call: &'a ToolCall, named: &Named) -> Option<&'a str> {
+fn script<'a>(call: &'a ToolCall, named: &ToolName) -> Option<&'a str> {
     let map = named_arguments(call)?;
     if named.verb.is_some() || !named.language {
         return None;
@@ -121,7 +121,7 @@ pub(crate) enum Edit {
 codec!(enum Edit { No: 0, Brief: 1, Whole: 2 });
 
 /// What kind of edit a call that changes something is; `arguments` are its arguments as text.
-pub(crate) fn edit(call: &ToolCall, named: &Named, arguments: &str) -> Edit {
+pub(crate) fn edit(call: &ToolCall, named: &ToolName, arguments: &str) -> Edit {
     let edits = if named.shell {
         command(call, named).is_some_and(|line| line_writes(&line))
     } else {
@@ -136,7 +136,7 @@ pub(crate) fn edit(call: &ToolCall, named: &Named, arguments: &str) -> Edit {
 
 /// The kind of a call, by its tool and for a shell by its program; and whether it shows the state of something that
 /// changes by itself.
-pub(crate) fn kind(call: &ToolCall, named: &Named, tool: Key) -> (u32, bool) {
+pub(crate) fn kind(call: &ToolCall, named: &ToolName, tool: Key) -> (u32, bool) {
     let line = if named.shell { command(call, named) } else { None };
     let (program, shows) = match line.as_deref().and_then(leading) {
         Some((name, first)) => {
@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     fn mutates(call: &ToolCall, configured: Option<bool>) -> bool {
-        super::mutates(call, &Named::of_call(call), configured)
+        super::mutates(call, &ToolName::of_call(call), configured)
     }
     use serde_json::json;
 
@@ -215,21 +215,21 @@ mod tests {
 
     #[test]
     fn shells() {
-        let line = |args: Value| command(&call("bash", args), &Named::of("bash")).map(Cow::into_owned);
+        let line = |args: Value| command(&call("bash", args), &ToolName::of("bash")).map(Cow::into_owned);
         assert_eq!(line(json!({"command": "ls -l"})).as_deref(), Some("ls -l"));
         assert_eq!(line(json!({"cmd": ["bash", "-lc", "ls | wc"]})).as_deref(), Some("ls | wc"));
         assert_eq!(line(json!({"cmd": ["rm", "a"]})).as_deref(), Some("rm a"));
         assert_eq!(line(json!("ls")).as_deref(), Some("ls"));
         assert_eq!(line(json!({"path": "ls"})), None);
-        assert_eq!(command(&call("editor", json!({"command": "view"})), &Named::of("editor")), None);
-        assert!(command(&call("sandbox", json!({"command": "ls -l"})), &Named::of("sandbox")).is_some());
+        assert_eq!(command(&call("editor", json!({"command": "view"})), &ToolName::of("editor")), None);
+        assert!(command(&call("sandbox", json!({"command": "ls -l"})), &ToolName::of("sandbox")).is_some());
     }
 
     #[test]
     fn what_an_empty_answer_means() {
         let quiet = |tool: &str, args: Value| {
             let call = call(tool, args);
-            let named = Named::of_call(&call);
+            let named = ToolName::of_call(&call);
             quiet(&call, &named, super::mutates(&call, &named, None), super::super::asks(&call, &named))
         };
         let path = || json!({"path": "a"});
@@ -249,7 +249,7 @@ mod tests {
         assert_eq!(quiet("orders", json!({"query": "which are open for the harbour"})), Empty::Nothing);
         let mut told = call("orders", path());
         told.read_only = Some(true);
-        assert_eq!(super::quiet(&told, &Named::of("orders"), false, Asks::Nothing), Empty::Nothing);
+        assert_eq!(super::quiet(&told, &ToolName::of("orders"), false, Asks::Nothing), Empty::Nothing);
     }
 
     #[test]
@@ -257,7 +257,7 @@ mod tests {
         let holds = |tool: &str, args: Value| {
             let text = serde_json::to_string(&args).unwrap();
             let call = call(tool, args);
-            edit(&call, &Named::of_call(&call), &text) == Edit::Whole
+            edit(&call, &ToolName::of_call(&call), &text) == Edit::Whole
         };
         for line in [
             "sed -i 's/port: 8080/port: 9090/' deploy/values.yaml",

@@ -180,7 +180,7 @@ const EDITS: [&str; 14] = [
 ];
 /// What a tool's name reveals. There are few names and many calls, so each name is analysed once.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Named {
+pub(crate) struct ToolName {
     /// It runs shell command lines.
     pub(crate) shell: bool,
     /// It runs programs in other languages.
@@ -230,7 +230,7 @@ impl Action {
     }
 }
 
-impl Named {
+impl ToolName {
     /// Whether it checks on the progress of something or somebody.
     pub(crate) fn looks_after(&self) -> bool {
         (self.checks || self.watches || self.sleeps) && self.says() != Some(true)
@@ -286,7 +286,7 @@ impl Named {
 /// A cache of what the most recent tool names and actions reveal.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names {
-    known: Vec<(Key, Named)>,
+    known: Vec<(Key, ToolName)>,
     /// Direct-mapped: the top three bits of an action's key are its slot.
     actions: [(Key, Action); 8],
 }
@@ -296,16 +296,16 @@ impl Names {
     const MOST: usize = 32;
 
     /// What the names in a call reveal, the tool's and the action's; `key` is the key of the tool's name.
-    pub(crate) fn look(&mut self, key: Key, call: &ToolCall) -> Named {
+    pub(crate) fn look(&mut self, key: Key, call: &ToolCall) -> ToolName {
         let named = self.known(key).unwrap_or_else(|| {
-            let named = Named::of(&call.tool);
+            let named = ToolName::of(&call.tool);
             if self.known.len() >= Self::MOST {
                 self.known.clear();
             }
             self.known.push((key, named));
             named
         });
-        Named { action: action(call).map_or_else(Action::default, |action| self.action(action)), ..named }
+        ToolName { action: action(call).map_or_else(Action::default, |action| self.action(action)), ..named }
     }
 
     fn action(&mut self, action: &str) -> Action {
@@ -317,7 +317,7 @@ impl Names {
         *told
     }
 
-    fn known(&self, key: Key) -> Option<Named> {
+    fn known(&self, key: Key) -> Option<ToolName> {
         self.known.iter().find(|(known, _)| *known == key).map(|(_, named)| *named)
     }
 

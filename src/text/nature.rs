@@ -131,7 +131,7 @@ pub(crate) fn nature(failure: &Failure) -> Nature {
 
 /// The nature of a failure judged by its message alone.
 pub(crate) fn of_message(message: &str) -> Nature {
-    let (mut told, mut words, mut last) = (Told::default(), 0, "");
+    let (mut told, mut words, mut last) = (NatureWords::default(), 0, "");
     each_run::<NO_JOINT>(message, |from, to| {
         let word = message.get(from..to).unwrap_or_default();
         if TELLING.may_hold(message.as_bytes().get(from..).unwrap_or_default(), to - from) {
@@ -146,13 +146,13 @@ pub(crate) fn of_message(message: &str) -> Nature {
 
 /// What the words of a message have said so far.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Told {
+pub(super) struct NatureWords {
     transient: bool,
     permanent: bool,
     soon: bool,
 }
 
-impl Told {
+impl NatureWords {
     /// Takes a word that may say something and the one before it; `words` is the number of words before it.
     #[inline(never)]
     pub(super) fn tells(&mut self, words: usize, before: &str, word: &str) {

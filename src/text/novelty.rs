@@ -66,7 +66,7 @@ impl Cursor {
 /// The distinct words of a text's prose, as far as a table remembers them, and whether any was new recently.
 #[derive(Clone, Debug, Default)]
 struct Prose {
-    heard: Heard,
+    heard: KnownWords,
     /// Words in this block, and the new ones among them.
     words: u32,
     new: u32,
@@ -88,10 +88,10 @@ const WAYS: usize = 4;
 /// Words heard before, as a table with a fixed number of sets: one-byte fingerprints, the latest to be entered first; 0
 /// is empty.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Heard(Vec<[u8; WAYS]>);
-codec!(struct Heard(_));
+pub(super) struct KnownWords(Vec<[u8; WAYS]>);
+codec!(struct KnownWords(_));
 
-impl Heard {
+impl KnownWords {
     /// Enters a word; whether it was new, as far as the table remembers.
     #[inline]
     pub(super) fn learn(&mut self, word: u32, places: usize) -> bool {

@@ -4,8 +4,8 @@
 //! with digits masked as well. An error is also compared by its class: the kind of mistake, whatever the arguments
 //! were.
 
-use super::again::Again;
-use super::answer::{Says, nothing_in, says};
+use super::again::ReadCache;
+use super::answer::{AnswerMeaning, nothing_in, says};
 use super::canonical::canonical_json;
 use super::class::{CLASS_END, Class, LETTERS_OF_ERROR, class, letters_outside_tags};
 use super::digest::{Digests, Key, combine, salted};
@@ -91,7 +91,7 @@ pub(crate) struct Scratch {
     /// The detector's salt.
     pub(crate) salt: u64,
     class: Class,
-    again: Again,
+    again: ReadCache,
 }
 
 impl Scratch {
@@ -126,7 +126,7 @@ pub(crate) struct Glance {
     /// once.
     pub(crate) sketch: Option<u32>,
     /// If there is a sketch: what the output says, if it is JSON.
-    json: Option<Says>,
+    json: Option<AnswerMeaning>,
 }
 
 /// A first look at a result, before [`outcome`] reads it.
@@ -236,7 +236,7 @@ impl Light {
 
 /// The ends of an output that was left unread, or all of it if it is JSON.
 #[derive(Clone, Debug)]
-pub(super) struct Kept {
+pub(super) struct KeptText {
     glance: Glance,
     salt: u64,
     text: String,
@@ -244,7 +244,7 @@ pub(super) struct Kept {
     split: usize,
 }
 
-impl Kept {
+impl KeptText {
     /// `None` if the text is too long to be kept; `room` is a string whose allocation may be reused.
     pub(super) fn of(text: &str, glance: &Glance, salt: u64, mut room: String) -> Option<Self> {
         let (first, last) = if is_json(text) { (text, "") } else { clip(text) };
@@ -296,7 +296,7 @@ pub(crate) fn outcome(
     // A successful result that is left unread is cheap to judge: not worth caching.
     let key = if volatile.is_empty() && (failed || !left) {
         let keys = (head, combine("output/left", &[raw, left.into()]));
-        Again::key(tool, result, quiet, echo.filter(|_| failed), scratch.salt, keys)
+        ReadCache::key(tool, result, quiet, echo.filter(|_| failed), scratch.salt, keys)
     } else {
         None
     };
@@ -342,7 +342,7 @@ fn read(
     let zero = || quiet == Empty::Nothing && is_zero(&result.output);
     let in_lines = !failed && !said.negative && (!is_json && nothing_in(&result.output) || zero());
     let wordless = letters < LETTERS_COUNTED && letters_outside_tags(text) < LETTERS_OF_ERROR;
-    let said = Says { negative: said.negative || in_lines, ..said };
+    let said = AnswerMeaning { negative: said.negative || in_lines, ..said };
     let (class, silent) = if failed {
         class(tool, result, answer.as_mut(), letters, echo, (volatile, salt, cut_short), buffers)
     } else {
@@ -381,7 +381,7 @@ fn is_long(text: &str) -> bool {
 
 /// What [`outcome`] compares of an output, as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct ComparedText {
     /// The text behind [`OutcomeFacts::light`].
     pub(crate) light: String,
     /// The text behind [`OutcomeFacts::shape`].
@@ -391,7 +391,7 @@ pub(crate) struct Seen {
 }
 
 /// Explains to people why two outputs are equal: slower than [`outcome`], and never used while judging events.
-pub(crate) fn seen(text: &str, volatile: &Volatile) -> Seen {
+pub(crate) fn seen(text: &str, volatile: &Volatile) -> ComparedText {
     let mut buffer = String::new();
     let mut json = Buffers::default();
     let mut answer = Answer::read(text, &mut json);
@@ -429,7 +429,7 @@ pub(crate) fn seen(text: &str, volatile: &Volatile) -> Seen {
         light.clear();
         light.push_str(text);
     }
-    Seen { light, shape, heavy }
+    ComparedText { light, shape, heavy }
 }
 
 /// The key of everything in a result except its text.
@@ -477,7 +477,7 @@ impl Empty {
     }
 }
 
-fn is_negative(outcome: Outcome, empty: Empty, quiet: Empty, said: Says) -> bool {
+fn is_negative(outcome: Outcome, empty: Empty, quiet: Empty, said: AnswerMeaning) -> bool {
     outcome == Outcome::Ok && if empty == Empty::Nothing { said.negative && quiet != Empty::All } else { empty > quiet }
 }
 

@@ -5,8 +5,8 @@
 //! words (`missing required`, `unexpected keyword argument`) near its beginning. What a program that the tool ran
 //! prints is about the program, so the output of tools that run code is never read for bad arguments.
 
-use super::named::Named;
-use super::nature::{Nature, TELLING, Told, WORDS, beginning, of_message, transient};
+use super::named::ToolName;
+use super::nature::{Nature, NatureWords, TELLING, WORDS, beginning, of_message, transient};
 use super::scan::holds;
 use super::words::{Lexicon, each_run, listed, same};
 use crate::model::{Outcome, ToolResult};
@@ -70,7 +70,7 @@ pub(super) fn refusal(tool: &str, result: &ToolResult) -> (Option<Refusal>, bool
         Outcome::Denied => Some(Refusal::Denied),
         Outcome::Error if result.exit_code.is_none() => {
             let (found, nature) = read(&result.output);
-            let found = found.filter(|found| *found == Refusal::Denied || !Named::of(tool).runs_code());
+            let found = found.filter(|found| *found == Refusal::Denied || !ToolName::of(tool).runs_code());
             return (found, nature == Nature::Transient);
         }
         Outcome::Ok | Outcome::Error | Outcome::NotExecuted | Outcome::Timeout => None,
@@ -85,7 +85,7 @@ fn read(text: &str) -> (Option<Refusal>, Nature) {
     // An apostrophe is part of a word here, but not in [`of_message`].
     let joined = holds(message.as_bytes(), b'\'');
     let told_until = if joined { 0 } else { message.len() };
-    let mut heard = Heard::default();
+    let mut heard = RefusalWords::default();
     each_run::<b'\''>(text, |from, to| {
         let rest = text.as_bytes().get(from..).unwrap_or_default();
         if to > message.len() || SAYING.may_hold(rest, to - from) {
@@ -102,15 +102,15 @@ fn read(text: &str) -> (Option<Refusal>, Nature) {
 
 /// What the words of an error have said so far.
 #[derive(Default)]
-struct Heard {
+struct RefusalWords {
     words: usize,
     /// Byte ranges of the latest words, in a ring: the next to be overwritten first.
     before: [(usize, usize); NEAR + 1],
     refusal: Option<Refusal>,
-    told: Told,
+    told: NatureWords,
 }
 
-impl Heard {
+impl RefusalWords {
     /// Takes a word that may say something; it counts for the failure's nature if it begins before `told_until`.
     #[inline(never)]
     fn word(&mut self, text: &str, from: usize, to: usize, told_until: usize) {

@@ -4,7 +4,7 @@ use super::canonical::named_arguments;
 use super::ends::head;
 use super::goal::{Goal, beside, goal_words};
 use super::mutation::command;
-use super::named::{Named, action};
+use super::named::{ToolName, action};
 use super::programs::line_searches;
 use super::sql;
 use super::words::{Sieve, Word, any_listed, dense, hashes_of, listed_name, spaced, words};
@@ -55,12 +55,12 @@ const LONGEST: usize = 4096;
 
 /// What a call asks in words: the longest of its asking arguments. `None` if that has only one word or is a query or
 /// code, and for tools that run code.
-pub(crate) fn prose<'a>(call: &'a ToolCall, named: &Named) -> Option<&'a str> {
+pub(crate) fn prose<'a>(call: &'a ToolCall, named: &ToolName) -> Option<&'a str> {
     if named.runs_code() { None } else { asked(call, named) }
 }
 
 /// The same, whatever the tool.
-fn asked<'a>(call: &'a ToolCall, named: &Named) -> Option<&'a str> {
+fn asked<'a>(call: &'a ToolCall, named: &ToolName) -> Option<&'a str> {
     const SIEVE: Sieve = Sieve::of(&[&ASKED, &SOUGHT]);
     let map = named_arguments(call)?;
     let sought = |name: &str| named.seeks && listed_name(&SOUGHT, name);
@@ -118,13 +118,13 @@ const MOST_BESIDE: usize = 8;
 const OPERATORS: [&str; 7] = ["&&", "||", "|", ">", ">>", "<<", "2>&1"];
 
 /// What a call asks for, to be compared with other requests: the text of its request and the short values beside it.
-pub(crate) fn request_goal(call: &ToolCall, named: &Named) -> Option<Goal> {
+pub(crate) fn request_goal(call: &ToolCall, named: &ToolName) -> Option<Goal> {
     let (asked, scalars) = request(call, named)?;
     Some(Goal::of(asked, scalars.map(|(name, value)| beside(name, &value))))
 }
 
 /// The same, and for people the words and values that it consists of, each with its hash.
-pub(crate) fn request_words(call: &ToolCall, named: &Named) -> Option<(Goal, Vec<(u32, String)>)> {
+pub(crate) fn request_words(call: &ToolCall, named: &ToolName) -> Option<(Goal, Vec<(u32, String)>)> {
     let (asked, scalars) = request(call, named)?;
     let scalars: Vec<_> = scalars.collect();
     let mut words = goal_words(asked);
@@ -133,7 +133,10 @@ pub(crate) fn request_words(call: &ToolCall, named: &Named) -> Option<(Goal, Vec
 }
 
 /// The text of a request and the short values beside it.
-fn request<'a>(call: &'a ToolCall, named: &Named) -> Option<(&'a str, impl Iterator<Item = (&'a str, Cow<'a, str>)>)> {
+fn request<'a>(
+    call: &'a ToolCall,
+    named: &ToolName,
+) -> Option<(&'a str, impl Iterator<Item = (&'a str, Cow<'a, str>)>)> {
     if named.runs_code() {
         return None;
     }
@@ -296,7 +299,7 @@ fn lists(call: &ToolCall) -> bool {
 }
 
 /// What a call asks for.
-pub(crate) fn asks(call: &ToolCall, named: &Named) -> Asks {
+pub(crate) fn asks(call: &ToolCall, named: &ToolName) -> Asks {
     if named.hands_over {
         Asks::Handover
     } else if named.notes && lists(call) {
@@ -413,7 +416,7 @@ pub(crate) fn reads_as_prose(text: &str) -> bool {
 }
 
 /// What a call hands to another agent.
-pub(crate) fn delegated<'a>(call: &'a ToolCall, named: &Named) -> Option<&'a str> {
+pub(crate) fn delegated<'a>(call: &'a ToolCall, named: &ToolName) -> Option<&'a str> {
     if named.delegates { prose(call, named) } else { None }
 }
 
@@ -484,11 +487,11 @@ mod tests {
             ("db", json!({"query": "with whom did she sing"}), Some("with whom did she sing")),
             ("ask", json!({"query": "with the sums from May, plan June"}), Some("with the sums from May, plan June")),
         ] {
-            assert_eq!(prose(&call(tool, args.clone()), &Named::of(tool)), expected, "{tool} {args}");
+            assert_eq!(prose(&call(tool, args.clone()), &ToolName::of(tool)), expected, "{tool} {args}");
         }
         let prompt = json!({"prompt": "find the cause"});
         for (tool, delegates) in [("Task", true), ("spawn_agent", true), ("delegate:x", true), ("ask", false)] {
-            assert_eq!(delegated(&call(tool, prompt.clone()), &Named::of(tool)).is_some(), delegates, "{tool}");
+            assert_eq!(delegated(&call(tool, prompt.clone()), &ToolName::of(tool)).is_some(), delegates, "{tool}");
         }
     }
 

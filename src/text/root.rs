@@ -2,7 +2,7 @@
 
 use super::canonical::canonical_json;
 use super::ends;
-use super::late::{Reads, Said};
+use super::late::{CallArguments, CallFeature};
 use super::lines::{Lines, trimmed};
 use super::mask::Span;
 use super::scan::{BLOCK, MARKED, holds_mark, padded, unmarked_line_ends};
@@ -232,7 +232,7 @@ fn is_json(output: &str) -> bool {
 /// JSON fields that hold an error, those that hold a status, and those that say whether something succeeded.
 const WRONG: [&str; 7] = ["err", "error", "error_message", "errormessage", "errors", "exception", "failure"];
 const STANDS: [&str; 9] = ["code", "outcome", "phase", "reason", "result", "state", "status", "status_code", "verdict"];
-const WELL: [&str; 3] = ["ok", "succeeded", "success"];
+const SUCCESS: [&str; 3] = ["ok", "succeeded", "success"];
 /// Beginnings of words that say that something failed.
 const ILL: [&str; 8] = ["aborted", "denied", "error", "fail", "forbidden", "invalid", "refused", "rejected"];
 /// Maximum number of bytes of JSON that is searched, and its levels of nesting.
@@ -311,7 +311,7 @@ fn is_trouble(value: &Value, levels: usize) -> bool {
                 || listed(&STANDS, name)
                     && (value.as_str().is_some_and(ill)
                         || value.as_u64().is_some_and(|code| (400..600).contains(&code)))
-                || listed(&WELL, name) && *value == Value::Bool(false)
+                || listed(&SUCCESS, name) && *value == Value::Bool(false)
                 || is_trouble(value, levels)
         }),
         _ => false,
@@ -428,8 +428,8 @@ impl Tokens {
     }
 }
 
-impl Reads for Tokens {
-    fn read(said: &Said) -> Self {
+impl CallFeature for Tokens {
+    fn read(said: &CallArguments) -> Self {
         Self::of_text(said.text())
     }
 }

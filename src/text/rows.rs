@@ -6,7 +6,7 @@
 //! refrain, the header of another file) does not count, nor does one that recurs at every row or every other row: many
 //! tables have such.
 
-use super::novelty::{Drift, Heard};
+use super::novelty::{Drift, KnownWords};
 use crate::codec::codec;
 use alloc::vec::Vec;
 
@@ -33,7 +33,7 @@ pub(super) struct Rows {
     known: Vec<[u32; 4]>,
     /// Sequence number of the latest row, wrapping; a row equal to the one before does not advance it.
     came: u16,
-    figures: Heard,
+    figures: KnownWords,
     /// The hash of the word with the number that counts on, or may.
     counter: u32,
     row: Row,

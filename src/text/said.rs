@@ -12,14 +12,14 @@ const COMPARED: usize = 4000;
 
 /// A message in a comparable form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Said {
+pub(crate) struct ComparedMessage {
     /// Key of the text without differences in blanks and, in sentences, counters; for a long text, of its letters only.
     pub(crate) key: Key,
     pub(crate) long: bool,
 }
 
 /// The comparable form of a message; `None` if it is blank.
-pub(crate) fn said(text: &str, salt: u64) -> Option<Said> {
+pub(crate) fn said(text: &str, salt: u64) -> Option<ComparedMessage> {
     let sentence = spaced(text).nth(SENTENCE - 1).is_some();
     let mut said = String::with_capacity(text.len());
     let mut length = 0usize;
@@ -51,15 +51,15 @@ pub(crate) fn said(text: &str, salt: u64) -> Option<Said> {
         }
     }
     let domain = if long { "said/long" } else { "said" };
-    (length != 0).then(|| Said { key: salted(domain, salt, said.as_bytes()), long })
+    (length != 0).then(|| ComparedMessage { key: salted(domain, salt, said.as_bytes()), long })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Said;
+    use super::ComparedMessage;
     use alloc::format;
 
-    fn said(text: &str) -> Option<Said> {
+    fn said(text: &str) -> Option<ComparedMessage> {
         super::said(text, 0)
     }
 

@@ -6,7 +6,7 @@
 //! its value is known. Steps form a tree, so the last step of an object determines all of its fields and their sorted
 //! order, which is computed once.
 
-use super::fields::{Named, Told};
+use super::fields::{FieldMeaning, NameFeatures};
 use alloc::{string::String, vec::Vec};
 
 /// The root step, at which objects begin: no field yet.
@@ -46,7 +46,7 @@ struct Step {
     /// Byte ranges of the text and of the name in it, in `texts`.
     text: (u32, u32),
     name: (u32, u32),
-    told: Told,
+    told: NameFeatures,
     tells: bool,
     /// How it is written.
     written: Written,
@@ -59,12 +59,12 @@ struct Step {
     next: u16,
     inside: u16,
     before: u16,
-    sorted: Sorted,
+    sorted: SortedFields,
 }
 
 /// The fields of a shape by name, without the volatile ones.
 #[derive(Clone, Copy, Debug)]
-enum Sorted {
+enum SortedFields {
     /// No object has ended here yet.
     Unknown,
     /// A name occurs twice.
@@ -87,7 +87,7 @@ pub(super) struct Written {
 
 /// A step that was found where it was looked for.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Stands {
+pub(super) struct ExpectedStep {
     /// Bytes of its text.
     pub(super) length: usize,
     /// Its name says something about its value.
@@ -102,7 +102,7 @@ impl Step {
         masks: [u64::MAX; 2],
         text: (0, 0),
         name: (0, 0),
-        told: Told::NOTHING,
+        told: NameFeatures::NOTHING,
         tells: false,
         written: Written { place: 0, back: 0, comma: false },
         fields: 0,
@@ -111,7 +111,7 @@ impl Step {
         next: NONE,
         inside: NONE,
         before: NONE,
-        sorted: Sorted::At(0, 0),
+        sorted: SortedFields::At(0, 0),
     };
 }
 
@@ -173,7 +173,7 @@ impl Shapes {
 
     /// Whether the text of a step is at the beginning of `rest`, and what is known of the step.
     #[inline]
-    pub(super) fn stands(&self, step: u16, rest: &[u8]) -> Option<Stands> {
+    pub(super) fn stands(&self, step: u16, rest: &[u8]) -> Option<ExpectedStep> {
         let known = self.step(step)?;
         let length = (known.text.1 - known.text.0) as usize;
         let begins = |bytes: [u64; 2]| {
@@ -186,16 +186,16 @@ impl Shapes {
         };
         // Followed by more blanks, it is a different step.
         let same = same && rest.get(length).is_some_and(|byte| *byte > b' ');
-        same.then_some(Stands { length, tells: known.tells, next: known.next })
+        same.then_some(ExpectedStep { length, tells: known.tells, next: known.next })
     }
 
     /// What the name of a step's field says.
-    pub(super) fn told(&self, step: u16) -> Told {
-        self.step(step).map_or(Told::NOTHING, |step| step.told)
+    pub(super) fn told(&self, step: u16) -> NameFeatures {
+        self.step(step).map_or(NameFeatures::NOTHING, |step| step.told)
     }
 
     /// The step after `before` whose text is at the beginning of `rest`; it is expected there from now on.
-    pub(super) fn other(&mut self, before: u16, within: u16, rest: &[u8]) -> Option<(u16, Stands)> {
+    pub(super) fn other(&mut self, before: u16, within: u16, rest: &[u8]) -> Option<(u16, ExpectedStep)> {
         let mut step = self.step(before)?.child;
         while step != NONE {
             if let Some(found) = self.stands(step, rest) {
@@ -208,7 +208,14 @@ impl Shapes {
     }
 
     /// Adds a step after a stored one, with its text and the range of the name in it. [`NONE`] if there is no room.
-    pub(super) fn add(&mut self, before: u16, within: u16, text: &str, name: (usize, usize), told: Told) -> u16 {
+    pub(super) fn add(
+        &mut self,
+        before: u16,
+        within: u16,
+        text: &str,
+        name: (usize, usize),
+        told: NameFeatures,
+    ) -> u16 {
         let Some(parent) = self.step(before).copied() else { return NONE };
         if self.steps.len() >= MOST || text.len() > LONGEST || usize::from(parent.fields) >= FIELDS {
             self.full |= self.steps.len() >= MOST;
@@ -246,7 +253,7 @@ impl Shapes {
             next: NONE,
             inside: NONE,
             before,
-            sorted: Sorted::Unknown,
+            sorted: SortedFields::Unknown,
         });
         if let Some(parent) = self.steps.get_mut(usize::from(before)) {
             parent.child = number;
@@ -259,9 +266,9 @@ impl Shapes {
     #[inline]
     pub(super) fn shape(&mut self, last: u16) -> u16 {
         match self.step(last).map(|step| step.sorted) {
-            Some(Sorted::At(..)) => last,
-            Some(Sorted::Unknown) => self.sort(last),
-            Some(Sorted::Never) | None => NONE,
+            Some(SortedFields::At(..)) => last,
+            Some(SortedFields::Unknown) => self.sort(last),
+            Some(SortedFields::Never) | None => NONE,
         }
     }
 
@@ -280,24 +287,24 @@ impl Shapes {
         let mut sorted = Vec::new();
         for field in &fields {
             let Some(step) = self.step(*field) else { break };
-            if step.told.named == Named::Volatile {
+            if step.told.named == FieldMeaning::Volatile {
                 continue;
             }
             let behind = sorted.partition_point(|other| named(other) < self.name(*field));
             if sorted.get(behind).is_some_and(|other| named(other) == self.name(*field)) {
-                self.settle(last, Sorted::Never);
+                self.settle(last, SortedFields::Never);
                 return NONE;
             }
             sorted.insert(behind, step.written);
         }
         // INVARIANT: an object has at most 64 fields, and there are few objects.
-        let settled = Sorted::At(self.sorted.len() as u32, sorted.len() as u8);
+        let settled = SortedFields::At(self.sorted.len() as u32, sorted.len() as u8);
         self.sorted.extend_from_slice(&sorted);
         self.settle(last, settled);
         last
     }
 
-    fn settle(&mut self, last: u16, sorted: Sorted) {
+    fn settle(&mut self, last: u16, sorted: SortedFields) {
         if let Some(step) = self.steps.get_mut(usize::from(last)) {
             step.sorted = sorted;
         }
@@ -306,7 +313,7 @@ impl Shapes {
     /// The fields of a shape, sorted by name, without the volatile ones.
     pub(super) fn sorted(&self, shape: u16) -> &[Written] {
         match self.step(shape).map(|step| step.sorted) {
-            Some(Sorted::At(from, length)) => {
+            Some(SortedFields::At(from, length)) => {
                 self.sorted.get(from as usize..from as usize + usize::from(length)).unwrap_or_default()
             }
             _ => &[],
@@ -340,7 +347,7 @@ mod tests {
         let begin = if before == START { "\"" } else { ",\"" };
         let text = format!("{begin}{name}\":");
         let at = (begin.len(), begin.len() + name.len());
-        shapes.add(before, START, &text, at, Told::of(name))
+        shapes.add(before, START, &text, at, NameFeatures::of(name))
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //! needed.
 
 use super::canonical::escape;
-use super::fields::{Named, Parts, Told};
+use super::fields::{EnvelopeFields, FieldMeaning, NameFeatures};
 use super::mask::{HIGH, ONES, digits_of, end_of_digits};
 use super::shapes::{NONE, START, Shapes};
 use alloc::{string::String, vec::Vec};
@@ -265,7 +265,7 @@ impl Reader<'_> {
         self.at += 1;
         let index = self.tape.nodes.len();
         self.push(Tag::Object, 0, (0, 0), name);
-        let (mut length, mut parts) = (0, Parts::default());
+        let (mut length, mut parts) = (0, EnvelopeFields::default());
         let (mut step, mut expected) = (START, self.shapes.first(within));
         loop {
             let (name, tells) = if let Some(stands) = self.shapes.stands(expected, self.bytes.get(self.at..)?) {
@@ -296,11 +296,12 @@ impl Reader<'_> {
                 let told = self.told(name);
                 parts.add(told.part);
                 let goes = match told.named {
-                    Named::Content => false,
-                    Named::Volatile => true,
-                    named @ (Named::Id | Named::Doing) => {
+                    FieldMeaning::Content => false,
+                    FieldMeaning::Volatile => true,
+                    named @ (FieldMeaning::Id | FieldMeaning::Doing) => {
                         let value = self.tape.node(value);
-                        value.tag == Tag::Text && is_drawn(self.tape.text(self.text, value), named == Named::Doing)
+                        value.tag == Tag::Text
+                            && is_drawn(self.tape.text(self.text, value), named == FieldMeaning::Doing)
                     }
                 };
                 if goes {
@@ -317,11 +318,11 @@ impl Reader<'_> {
     }
 
     /// What the name of a field says.
-    fn told(&self, name: u32) -> Told {
+    fn told(&self, name: u32) -> NameFeatures {
         if name & OTHER == 0 {
             return self.shapes.told(name as u16);
         }
-        Told::of(self.tape.name(self.text, self.shapes, Node { name, ..Node::default() }))
+        NameFeatures::of(self.tape.name(self.text, self.shapes, Node { name, ..Node::default() }))
     }
 
     /// Reads up to the value of a field that was not the expected one; `Some(None)` at the end of the object, `None` on
@@ -351,7 +352,7 @@ impl Reader<'_> {
         let step = if read.is(OWN) {
             NONE
         } else {
-            let told = Told::of(self.tape.text(self.text, read));
+            let told = NameFeatures::of(self.tape.text(self.text, read));
             let name = (read.from as usize - begin, read.to as usize - begin);
             self.shapes.add(before, within, self.text.get(begin..self.at)?, name, told)
         };
@@ -388,7 +389,7 @@ impl Reader<'_> {
         let (mut at, end) = (index + 1, self.tape.node(index).from as usize);
         while at < end {
             let value = self.tape.node(at);
-            if !value.is_gone() && Parts::numbers(self.tape.name(self.text, self.shapes, value)) {
+            if !value.is_gone() && EnvelopeFields::numbers(self.tape.name(self.text, self.shapes, value)) {
                 self.tape.drop_field(at, self.tape.meaning(at));
             }
             at = value.next(at);
@@ -868,7 +869,7 @@ mod tests {
         fn any_document(numbers in proptest::collection::vec(proptest::num::f64::ANY, 0..4), names in proptest::collection::vec("[a-c\\x00-\\x7fé]{0,10}", 0..6)) {
             // A field whose name says that it is not content is left out of the comparison, which the tree does not
             // know.
-            proptest::prop_assume!(names.iter().all(|name| Told::of(name).is_plain()));
+            proptest::prop_assume!(names.iter().all(|name| NameFeatures::of(name).is_plain()));
             let mut map = serde_json::Map::new();
             for (index, name) in names.iter().enumerate() {
                 let number = numbers.get(index).copied().unwrap_or(index as f64);

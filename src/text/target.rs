@@ -8,7 +8,7 @@ use super::digest::{Key, salted};
 use super::lines::trimmed;
 use super::mask::has_known_extension;
 use super::mutation::command;
-use super::named::Named;
+use super::named::ToolName;
 use super::programs::PREPARE;
 use super::shell::{Lexer, Token};
 use super::sort_few;
@@ -89,11 +89,11 @@ const NOT_ACTED_UPON: [&str; 11] = [
 const OTHERS: [&str; 9] = ["cell", "email", "host", "hostname", "phone", "range", "recipient", "recipients", "to"];
 
 /// The key of what `call` acts upon; it does not depend on the tool or the agent.
-pub(crate) fn target(call: &ToolCall, named: &Named, salt: u64) -> Option<Key> {
+pub(crate) fn target(call: &ToolCall, named: &ToolName, salt: u64) -> Option<Key> {
     found(call, named).map(|target| salted("target", salt, target.as_bytes()))
 }
 
-fn found<'a>(call: &'a ToolCall, tool: &Named) -> Option<Cow<'a, str>> {
+fn found<'a>(call: &'a ToolCall, tool: &ToolName) -> Option<Cow<'a, str>> {
     if let Some(own) = call.target.as_deref().filter(|own| !own.trim().is_empty()) {
         return Some(shortened(own.trim()));
     }
@@ -351,12 +351,12 @@ mod tests {
     use serde_json::json;
 
     fn target(call: &ToolCall) -> Option<Key> {
-        super::target(call, &Named::of(&call.tool), 0)
+        super::target(call, &ToolName::of(&call.tool), 0)
     }
 
     fn name(tool: &str, args: Value) -> Option<String> {
         let call = ToolCall { tool: tool.into(), args: Some(args), ..ToolCall::default() };
-        found(&call, &Named::of(tool)).map(Cow::into_owned)
+        found(&call, &ToolName::of(tool)).map(Cow::into_owned)
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::digest::{Key, mark};
 use super::ends::CLIP_ABOVE;
-use super::outcome::{Glance, Kept, OutcomeFacts};
+use super::outcome::{Glance, KeptText, OutcomeFacts};
 use crate::codec::{Codec, Reader};
 use alloc::{string::String, vec::Vec};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -22,7 +22,7 @@ pub(crate) struct Unread {
 #[derive(Debug)]
 enum Text {
     /// The text, and what was read of it for an earlier snapshot, as [`Masked::both`]; 0 for nothing yet.
-    Kept(Kept, AtomicU64),
+    Kept(KeptText, AtomicU64),
     Read(Masked),
 }
 
@@ -78,7 +78,7 @@ impl Text {
 impl Unread {
     /// `None` if the text is too long to be kept; `room` is a string whose allocation may be reused.
     pub(crate) fn of(text: &str, glance: &Glance, salt: u64, room: String) -> Option<Self> {
-        let kept = Kept::of(text, glance, salt, room)?;
+        let kept = KeptText::of(text, glance, salt, room)?;
         let length = u16::try_from(kept.length()).ok()?;
         Some(Self { sketch: glance.sketch?, given: glance.exact, length, text: Text::Kept(kept, AtomicU64::new(0)) })
     }

@@ -10,7 +10,7 @@ mod skim;
 
 pub(super) use skim::skim;
 
-use super::answer::Says;
+use super::answer::AnswerMeaning;
 use super::lines::trimmed;
 use super::mask::{Span, Strength, is_volatile, normalise};
 use super::shapes::Shapes;
@@ -129,7 +129,7 @@ const WRAPPINGS: usize = 2;
 pub(super) struct Answer<'a> {
     read: Read<'a>,
     /// What it says.
-    pub(super) says: Says,
+    pub(super) says: AnswerMeaning,
 }
 
 /// Buffers that are reused, and the shapes of objects seen before.
@@ -151,7 +151,7 @@ impl<'a> Answer<'a> {
     pub(super) fn of(text: &'a str, buffers: &'a mut Buffers) -> Option<Self> {
         let Buffers { tape, shapes, text: buffer } = buffers;
         let mut read = tape.read(text, shapes)?;
-        let mut says = Says::default();
+        let mut says = AnswerMeaning::default();
         judge(&read, 0, &mut says, buffer, 0);
         says.negative |= lacks_text(&read);
         (mask(&mut read, buffer) > 0).then_some(Self { read, says: says.settled() })
@@ -246,7 +246,7 @@ fn is_epoch(read: &Read<'_>, node: Node) -> bool {
 }
 
 /// Reads what an answer says from its own fields and those of what it wraps.
-fn judge(read: &Read<'_>, at: u32, says: &mut Says, buffer: &mut String, depth: usize) {
+fn judge(read: &Read<'_>, at: u32, says: &mut AnswerMeaning, buffer: &mut String, depth: usize) {
     says.negative |= depth == 0 && read.is_empty(at);
     if depth == 0 && read.node(at).tag == Tag::List {
         // The values of a query: `["creating", null]`.
@@ -419,7 +419,7 @@ mod tests {
     }
 
     fn pruned(value: &mut serde_json::Value) -> usize {
-        use super::super::fields::{Named, Parts, Told};
+        use super::super::fields::{EnvelopeFields, FieldMeaning, NameFeatures};
         use super::super::tape::is_drawn;
         use serde_json::Value;
         match value {
@@ -443,17 +443,17 @@ mod tests {
             }
             Value::Array(items) if !items.is_empty() => items.iter_mut().map(pruned).sum(),
             Value::Object(fields) if !fields.is_empty() => {
-                let mut parts = Parts::default();
-                fields.keys().for_each(|name| parts.add(Told::of(name).part));
+                let mut parts = EnvelopeFields::default();
+                fields.keys().for_each(|name| parts.add(NameFeatures::of(name).part));
                 let drawn = |id: &Value, short: bool| id.as_str().is_some_and(|id| is_drawn(id, short));
                 fields.retain(|name, value| {
-                    let goes = match Told::of(name).named {
-                        Named::Volatile => true,
-                        Named::Id => drawn(value, false),
-                        Named::Doing => drawn(value, true),
-                        Named::Content => false,
+                    let goes = match NameFeatures::of(name).named {
+                        FieldMeaning::Volatile => true,
+                        FieldMeaning::Id => drawn(value, false),
+                        FieldMeaning::Doing => drawn(value, true),
+                        FieldMeaning::Content => false,
                     };
-                    !(goes || parts.wrap() && Parts::numbers(name))
+                    !(goes || parts.wrap() && EnvelopeFields::numbers(name))
                 });
                 fields.values_mut().map(pruned).sum()
             }

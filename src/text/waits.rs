@@ -5,7 +5,7 @@ use super::canonical::named_arguments;
 use super::ends::head;
 use super::mask::end_of_digits;
 use super::mutation::command;
-use super::named::Named;
+use super::named::ToolName;
 use super::words::{any_listed, listed, name_words, same, same_start};
 use crate::model::ToolCall;
 use alloc::string::String;
@@ -190,7 +190,7 @@ pub(crate) enum Waits {
 
 /// Whether a call says that it waits, and for how many milliseconds: a tool that sleeps, a command line with a `sleep`
 /// in it, or a look with a long wait (`wait_s: 60`).
-pub(crate) fn waits(call: &ToolCall, named: &Named) -> (Waits, i64) {
+pub(crate) fn waits(call: &ToolCall, named: &ToolName) -> (Waits, i64) {
     if action_line(call).is_some_and(idles) {
         return (Waits::Only, SHORT_WAIT);
     }
@@ -317,7 +317,7 @@ mod tests {
             ("play", json!({"action": "wait", "who": "pilot"}), false),
         ] {
             let call = ToolCall { tool: tool.into(), args: Some(args), ..ToolCall::default() };
-            let (waits, _) = waits(&call, &Named::of(tool));
+            let (waits, _) = waits(&call, &ToolName::of(tool));
             assert_eq!(matches!(waits, Waits::Long | Waits::Only), expected, "{call:?}");
         }
     }

@@ -5,7 +5,7 @@ use super::content::{content_text, failed, flag, is_true, list, output_text, tex
 use super::out::{Lists, Out, Part};
 use super::pieces::Piece;
 use super::usage::Usage;
-use super::{Reads, ai_sdk_stream, devtools};
+use super::{FormatReader, ai_sdk_stream, devtools};
 use crate::model::{Context, Outcome, Role, ToolResult};
 use alloc::{borrow::ToOwned, format, string::String, vec::Vec};
 use serde_json::{Map, Value};
@@ -16,7 +16,7 @@ pub(super) struct Reader {
     stream: ai_sdk_stream::Stream,
 }
 
-impl Reads for Reader {
+impl FormatReader for Reader {
     fn document(&mut self, out: &mut Out, document: Piece<'_>) {
         if devtools::read(out, document) {
             return;

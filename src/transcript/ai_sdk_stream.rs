@@ -39,13 +39,13 @@ pub(super) fn is_one(map: &Map<String, Value>) -> bool {
 #[derive(Default)]
 pub(super) struct Stream {
     begun: bool,
-    said: Vec<Said>,
+    said: Vec<StreamedText>,
     /// Calls whose arguments were streamed; not every writer repeats them afterwards.
     calls: Vec<StreamedCall>,
 }
 
 /// A text or reasoning.
-struct Said {
+struct StreamedText {
     id: Option<String>,
     channel: Option<Channel>,
     text: String,
@@ -96,13 +96,13 @@ impl Stream {
     fn say(&mut self, channel: Option<Channel>, begins: bool, map: &Map<String, Value>) {
         let id = id(map.get("id"));
         if begins {
-            self.said.push(Said { id, channel, text: String::new() });
+            self.said.push(StreamedText { id, channel, text: String::new() });
             return;
         }
         let piece = ["delta", "text", "textDelta"].iter().find_map(|key| text(map, key)).unwrap_or_default();
         match self.said.iter_mut().rev().find(|said| said.id == id && said.channel == channel) {
             Some(said) => said.text.push_str(piece),
-            None => self.said.push(Said { id, channel, text: piece.to_owned() }),
+            None => self.said.push(StreamedText { id, channel, text: piece.to_owned() }),
         }
     }
 
@@ -145,7 +145,7 @@ impl Stream {
 
     /// Writes the texts so far, which are complete.
     pub(super) fn whole(&mut self, out: &mut Out) {
-        for Said { channel, text, .. } in core::mem::take(&mut self.said) {
+        for StreamedText { channel, text, .. } in core::mem::take(&mut self.said) {
             if !text.is_empty() {
                 let context = out.in_round(&out.context());
                 out.message(&context, Role::Assistant, channel, text);

@@ -10,7 +10,7 @@ use super::content::{flag, string, text};
 use super::out::{Lists, Out, Part};
 use super::pieces::Piece;
 use super::usage::{Usage, micros};
-use super::{Reads, anthropic};
+use super::{FormatReader, anthropic};
 use crate::model::{Body, Context, Host, HostKind};
 use alloc::{
     borrow::ToOwned,
@@ -31,7 +31,7 @@ pub(super) struct Reader {
     used: BTreeMap<u64, Usage>,
 }
 
-impl Reads for Reader {
+impl FormatReader for Reader {
     fn document(&mut self, out: &mut Out, document: Piece<'_>) {
         out.walk(document, Lists::All(&["loglines"]), |out, part| {
             if let Part::Entry(map) = part {

@@ -15,7 +15,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// Calls without ids that wait for their results.
 #[derive(Default)]
-struct Open(BTreeMap<Place, VecDeque<Call>>);
+struct OpenCalls(BTreeMap<Place, VecDeque<Call>>);
 
 /// A call and its index among the events.
 struct Call {
@@ -24,7 +24,7 @@ struct Call {
     round: Option<String>,
 }
 
-impl Open {
+impl OpenCalls {
     fn call(&mut self, index: usize, call: &ToolCall, context: &Context) {
         let waiting = self.0.entry(place(context)).or_default();
         // Calls left open by an earlier turn are not answered any more.
@@ -65,7 +65,7 @@ impl Finish {
     /// call without an id that may still be answered, or before the first result whose call may still come. The whole
     /// window if that would be less than half of it.
     pub(super) fn whole(&self, transcript: &Transcript) -> usize {
-        let mut open = Open::default();
+        let mut open = OpenCalls::default();
         let mut early: BTreeMap<Key, usize> = BTreeMap::new();
         let mut called: BTreeSet<Key> = BTreeSet::new();
         for (index, traced) in transcript.events.iter().enumerate() {
@@ -191,7 +191,7 @@ fn calls_before_results(transcript: &mut Transcript, called: &mut BTreeMap<Key, 
 
 /// Gives a call and a result without ids the same id if their order in the log shows that they belong together.
 fn name_pairs(transcript: &mut Transcript, named: &mut usize) {
-    let mut open = Open::default();
+    let mut open = OpenCalls::default();
     let mut pairs = Vec::new();
     for (index, traced) in transcript.events.iter().enumerate() {
         let context = &traced.event.context;

@@ -3,7 +3,7 @@
 //!
 //! A recording repeats a message whenever one of its calls has progressed, so only what is new in each copy counts.
 
-use super::Reads;
+use super::FormatReader;
 use super::content::{
     self, content_text, failed, flag, is_true, list, number_after, output_text, string, text, text_at,
 };
@@ -25,7 +25,7 @@ pub(super) struct Reader {
     told: BTreeSet<String>,
 }
 
-impl Reads for Reader {
+impl FormatReader for Reader {
     fn document(&mut self, out: &mut Out, document: Piece<'_>) {
         out.walk(
             document,

@@ -1,7 +1,7 @@
 //! LangChain messages: serialised by their constructors (`lc`, `id`, `kwargs`), stored (`type`, `data`) or plain;
 //! alone, in lists, or in the state that LangGraph writes after each node.
 
-use super::Reads;
+use super::FormatReader;
 use super::content::{self, failed, list, output_text, string, text, text_at, told};
 use super::out::{Lists, Out, Part};
 use super::pieces::Piece;
@@ -21,7 +21,7 @@ pub(super) struct Reader {
     states: langgraph::States,
 }
 
-impl Reads for Reader {
+impl FormatReader for Reader {
     fn document(&mut self, out: &mut Out, document: Piece<'_>) {
         if self.stream.document(out, document) || self.states.document(out, document) {
             return;

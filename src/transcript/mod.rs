@@ -149,14 +149,14 @@ pub fn named(format: Option<&str>) -> Result<Option<Format>, Error> {
 }
 
 /// Reads the documents of one format one after the other.
-trait Reads {
+trait FormatReader {
     fn document(&mut self, out: &mut out::Out, document: pieces::Piece<'_>);
 
     /// There are no more documents.
     fn end(&mut self, _out: &mut out::Out) {}
 }
 
-impl<F: FnMut(&mut out::Out, pieces::Piece<'_>)> Reads for F {
+impl<F: FnMut(&mut out::Out, pieces::Piece<'_>)> FormatReader for F {
     fn document(&mut self, out: &mut out::Out, document: pieces::Piece<'_>) {
         self(out, document);
     }

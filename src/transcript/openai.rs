@@ -7,7 +7,7 @@ use super::content::{self, code, list, number_after, output_text, present, strin
 use super::out::{Lists, Out, Part};
 use super::pieces::Piece;
 use super::usage::Usage;
-use super::{Reads, codex_exec, openai_chunks};
+use super::{FormatReader, codex_exec, openai_chunks};
 use crate::json;
 use crate::model::{Context, HostKind, Outcome, Role, ToolResult};
 use alloc::{borrow::ToOwned, collections::BTreeSet, format, string::String};
@@ -37,7 +37,7 @@ pub(super) struct Reader {
     chunks: openai_chunks::Chunks,
 }
 
-impl Reads for Reader {
+impl FormatReader for Reader {
     fn document(&mut self, out: &mut Out, document: Piece<'_>) {
         if document.is_object()
             && let Some(map) = chunk(document)

@@ -1,7 +1,7 @@
 //! OpenHands event logs: actions and observations that name their `cause` (its server), and events with a `kind` (its
 //! software-agent SDK). Bookkeeping events are skipped.
 
-use super::Reads;
+use super::FormatReader;
 use super::content::{self, arguments, at, code, content_text, failed, is_true, output_text, string, text, text_at};
 use super::out::{Lists, Out, Part};
 use super::pieces::Piece;
@@ -72,7 +72,7 @@ pub(super) struct Reader {
     counted: bool,
 }
 
-impl Reads for Reader {
+impl FormatReader for Reader {
     fn document(&mut self, out: &mut Out, document: Piece<'_>) {
         out.walk(document, Lists::First(&["history", "trajectory", "events", "items"]), |out, part| match part {
             Part::Head(map) => *self = Self::of(&map),

@@ -9,7 +9,7 @@ use super::content::{self, arguments, at, content_text, failed, is_true, output_
 use super::out::{self, Out};
 use super::pieces::Piece;
 use super::usage::{Usage, count, micros};
-use super::{Reads, logs, monocle, spans, unexpected};
+use super::{FormatReader, logs, monocle, spans, unexpected};
 use crate::model::{
     Body, Channel, Context, Error, ErrorCode, Event, Message, Outcome, Role, ToolCall, ToolResult, TraceEvent,
 };
@@ -70,7 +70,7 @@ pub(super) struct Spans {
     logs: logs::Logs,
 }
 
-impl Reads for Spans {
+impl FormatReader for Spans {
     fn document(&mut self, out: &mut Out, document: Piece<'_>) {
         collect(out, document, self, 0);
     }

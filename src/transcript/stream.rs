@@ -3,7 +3,7 @@
 use super::out::Out;
 use super::pieces::{Documents, Piece};
 use super::{
-    Format, LineError, Reads, Transcript, ai_sdk, anthropic, claude_code, detect, finish, gemini_cli, langchain,
+    Format, FormatReader, LineError, Transcript, ai_sdk, anthropic, claude_code, detect, finish, gemini_cli, langchain,
     openai, openhands, otel, swe_agent, trace,
 };
 use crate::model::TraceEvent;
@@ -44,7 +44,7 @@ pub struct Reader {
     enough: usize,
     begun: bool,
     format: Option<Format>,
-    reads: Option<Box<dyn Reads>>,
+    reads: Option<Box<dyn FormatReader>>,
     out: Out,
     finish: finish::Finish,
     /// Bytes of documents read since the last window.

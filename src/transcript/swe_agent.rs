@@ -4,7 +4,7 @@
 //! read. mini-swe-agent writes only messages: the action is the single shell block of an assistant message, or a field
 //! beside it, and the observation is the next message.
 
-use super::Reads;
+use super::FormatReader;
 use super::content::{self, code, content_text, flag, list, number_after, string, text, text_at, told};
 use super::openai;
 use super::out::{Lists, Out, Part};
@@ -15,7 +15,7 @@ use crate::model::{Context, Outcome, Role, ToolResult};
 use alloc::{borrow::ToOwned, collections::VecDeque, string::String};
 use serde_json::{Map, Value, json};
 
-impl Reads for Reader {
+impl FormatReader for Reader {
     fn document(&mut self, out: &mut Out, document: Piece<'_>) {
         // A bare list of messages is mini-swe-agent's if its answers look like it.
         self.mini |= document.text.contains("<returncode>");

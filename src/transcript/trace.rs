@@ -1,6 +1,6 @@
 use super::out::Out;
 use super::pieces::Piece;
-use super::{Reads, Transcript};
+use super::{FormatReader, Transcript};
 use crate::{
     json,
     model::{Error, ErrorCode, TraceEvent},
@@ -23,7 +23,7 @@ enum Second {
     Seen,
 }
 
-impl Reads for Reader {
+impl FormatReader for Reader {
     fn document(&mut self, out: &mut Out, document: Piece<'_>) {
         let transcript = &mut out.transcript;
         match self.scenario {

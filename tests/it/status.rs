@@ -69,9 +69,9 @@ fn came(was: &RuleStanding, is: &RuleStanding, verdict: &Verdict, told: bool) ->
             let early = same.filter(|found| found.count < threshold && found.level >= next && !relapse(found.level));
             early.and_then(|_| otherwise(&format!("{next} not before {threshold} was said")))
         }
-        (None, None, Some(NoNext::OnlyTold)) => {
+        (None, None, Some(NoNext::Advisory)) => {
             let refused = same.filter(|found| found.level > Level::Nudge && !relapse(found.level));
-            refused.and_then(|_| otherwise("only-told was said"))
+            refused.and_then(|_| otherwise("advisory was said"))
         }
         (None, None, _) => None,
         odd => otherwise(&format!("{odd:?} was said")),
@@ -83,7 +83,7 @@ fn came(was: &RuleStanding, is: &RuleStanding, verdict: &Verdict, told: bool) ->
 struct Replayed {
     otherwise: Vec<String>,
     kept: BTreeSet<String>,
-    only_told: BTreeSet<String>,
+    advisory: BTreeSet<String>,
 }
 
 impl Replayed {
@@ -97,7 +97,7 @@ impl Replayed {
             let Ok(verdict) = detector.record(&event) else { continue };
             let after = standings(&detector, run);
             for (rule, was) in &before {
-                self.only_told.extend(was.no_next.map(|_| rule.clone()));
+                self.advisory.extend(was.no_next.map(|_| rule.clone()));
                 let Some(is) = after.get(rule) else { continue };
                 match came(was, is, &verdict, told.contains(rule)) {
                     Some(Came::AsSaid) => drop(self.kept.insert(rule.clone())),
@@ -118,13 +118,13 @@ fn what_status_says_comes_next_comes_next() {
     for scenario in corpus() {
         replayed.replay(&scenario, scenario.config.as_deref().unwrap_or("{}"));
     }
-    let Replayed { otherwise, kept, only_told } = replayed;
+    let Replayed { otherwise, kept, advisory } = replayed;
     assert!(otherwise.is_empty(), "{}", otherwise.join("\n"));
     let all = rules().into_iter().map(|rule| rule.id).filter(|rule| !ELSEWHERE.contains(rule));
     let never: Vec<&str> = all.filter(|rule| !kept.contains(*rule)).collect();
     assert!(never.is_empty(), "no scenario shows that what is said comes: {never:?}");
     let shown = ["cycle", "no-effect", "repeated-call", "repeated-error", "resubmission", "same-answer"];
-    assert!(shown.iter().all(|rule| only_told.contains(*rule)), "only-told: {only_told:?}");
+    assert!(shown.iter().all(|rule| advisory.contains(*rule)), "advisory: {advisory:?}");
 }
 
 /// Under any settings: presets, polling tools, unattended runs, missing thresholds.
@@ -176,7 +176,7 @@ fn a_question_in_words_is_told_of_where_status_says() {
     let standing = json!({"rule": "same-answer", "count": 3, "nextThreshold": 4, "nextLevel": "nudge"});
     assert_eq!(said(&ask("{}", "web_search", codes), "same-answer"), standing);
     // A view that does not change is only nudged, never blocked.
-    let standing = json!({"rule": "same-answer", "count": 5, "noNext": "only-told"});
+    let standing = json!({"rule": "same-answer", "count": 5, "noNext": "advisory"});
     assert_eq!(said(&ask("{}", "click", ["a1", "b2", "c3", "d4", "e5"]), "same-answer"), standing);
 }
 

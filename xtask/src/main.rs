@@ -36,13 +36,13 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "demo",
         arguments: "",
-        about: "Replay an agent's real session inside the sandboxed component until the loop is caught.",
+        about: "Replay a session in a real agent's log format, with the npm package and in wasmtime, until the loop is caught.",
         run: demo::command,
     },
     Command {
         name: "test",
         arguments: "[--quick | --only STEP]… [--all] [--release] | --list",
-        about: "Set up what is missing, run every check and test, print one table. The last line counts them. Tests whose \
+        about: "Set up what is missing, run all checks and tests, and print a table. The last line has the totals. Tests whose \
                 inputs have not changed since they passed are not run again, except with --all or in CI. The modules are \
                 built quickly, neither small nor fast, except with --release or in CI.",
         run: test::command,
@@ -50,21 +50,21 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "eval",
         arguments: "PATH… [--level LEVEL] [--config FILE] [--json]",
-        about: "Score scenario files with the npm package's command line: same arguments, output and exit code.",
+        about: "Score scenario files with the npm package's command line; same arguments, output and exit code.",
         run: eval::command,
     },
     Command {
         name: "score",
         arguments: "PATH… [--list] [--ablate] [--without RULE]… [--vary RULE.LEVEL=A,B,…] [--set NAME=VALUE]… \
                     [--leave-out] [--config FILE] [--json]",
-        about: "Score scenario files (.jsonl, .jsonl.gz) natively: caught, false, how late, by which rule. It takes seconds; the \
-                first use builds the scorer, for a minute or two.",
+        about: "Score scenario files (.jsonl, .jsonl.gz) natively: what was caught, false positives, how late, and by which rule. \
+                Takes seconds; the first use builds the scorer in a minute or two.",
         run: score::command,
     },
     Command {
         name: "build",
         arguments: "[--trial]",
-        about: "Build the component and the npm package; with --trial quickly, neither small nor fast.",
+        about: "Build the component and the npm package; with --trial, quickly, but neither small nor fast.",
         run: build,
     },
     Command {
@@ -77,28 +77,28 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "bench",
         arguments: "[--json | --count [PART] | --verdicts [--save FILE | --against FILE] [FOLDER…]]",
-        about: "Measure every door and other detectors side by side, and the sizes; or count instructions and \
-                allocations; or compare all verdicts with those of another day.",
+        about: "Measure all interfaces and other detectors side by side, and sizes; or count instructions and \
+                allocations; or compare all verdicts with saved ones.",
         run: bench::command,
     },
     Command {
         name: "prove",
         arguments: "[--events N] [--long N] [--runs N] [--seed N] [--pins N] \
                     [--door wasmtime|node|chromium|workerd|jco]… [--native] [--trial]",
-        about: "Measure one run of 10^7 events and 10^6 runs at once, and compare 10^6 events through every door: takes \
-                minutes and up to 20 GB. With --native only measure, with --door only compare.",
+        about: "Measure one run of 10^7 events and 10^6 runs at once, and compare 10^6 events through every interface; takes \
+                minutes and up to 20 GB. With --native, only measure; with --door, only compare.",
         run: prove::command,
     },
     Command {
         name: "fuzz",
         arguments: "--seconds N [--target doors|json_door|sequence|snapshot|text|transcript|wit_door]…",
-        about: "Fuzz each target for N seconds on the stable compiler; what breaks one becomes a test.",
+        about: "Fuzz each target for N seconds on the stable compiler; an input that breaks one becomes a test.",
         run: fuzz::command,
     },
     Command {
         name: "schema",
         arguments: "[--check]",
-        about: "Write the JSON Schemas of the model to js/schema; with --check, fail where they differ.",
+        about: "Write the JSON Schemas of the model to js/schema; with --check, fail if they differ.",
         run: schema,
     },
     Command { name: "fmt", arguments: "", about: "Format the Rust and TypeScript code.", run: fmt },
@@ -153,6 +153,6 @@ fn help(_workspace: &Workspace, _args: &[String]) -> Result<u8> {
     for command in COMMANDS {
         println!("  {} {}\n      {}\n", command.name, command.arguments, command.about);
     }
-    println!("Artefacts go to cargo's target folder, which CARGO_TARGET_DIR moves; npm's stay in js/.");
+    println!("Build output goes to cargo's target folder (see CARGO_TARGET_DIR); npm's stays in js/.");
     Ok(0)
 }

@@ -3,7 +3,7 @@ import { generateText, isStepCount, jsonSchema, tool } from "ai";
 import { MockLanguageModelV4 } from "ai/test";
 import { createLoopGuard, loopHalt } from "loopwarden/ai-sdk";
 
-/** What stands for your model: one that does not listen. */
+/** A stand-in for your model that ignores all guidance. */
 function stubborn(): MockLanguageModelV4 {
   let calls = 0;
   return new MockLanguageModelV4({

@@ -8,7 +8,7 @@ import { createSdkMcpServer, query, tool } from "@anthropic-ai/claude-agent-sdk"
 import { createLoopGuard, loopHalt } from "loopwarden/claude-agent";
 import { z } from "zod";
 
-// What stands for the model: an API that answers every request with the same call.
+// A stand-in for the model: an API that answers every request with the same call.
 let calls = 0;
 const usage = { input_tokens: 9, output_tokens: 9 };
 const api = createServer((request, response) => {

@@ -1,5 +1,5 @@
-// An agent on Cloudflare's Think that asks the same question again and again: it is nudged, then refused, then ended. What
-// was counted is in its Durable Object.
+// An agent on Cloudflare's Think that asks the same question again and again: it is nudged, then refused, then ended. The
+// counts are kept in its Durable Object.
 import { Think } from "@cloudflare/think";
 import { jsonSchema, type ToolSet, tool } from "ai";
 import { convertArrayToReadableStream, MockLanguageModelV4 } from "ai/test";
@@ -15,7 +15,7 @@ const search = tool({
   execute: async () => "no results",
 });
 
-/** Your agent; what stands for its model is one that does not listen. */
+/** Your agent, with a stand-in for its model that ignores all guidance. */
 class Stubborn extends Think<Env> {
   readonly told: string[] = [];
   #calls = 0;
@@ -49,7 +49,7 @@ const guard = createLoopGuard(({ told }: Stubborn) => ({
   },
 }));
 
-/** The same agent, watched. */
+/** The same agent, guarded. */
 export class Assistant extends guard.agent(Stubborn) {
   async story(): Promise<string> {
     const { status } = await this.runTurn({ input: "How do we log in with OAuth 2?" });

@@ -1,5 +1,5 @@
-// A LangChain agent that asks the same question again and again: it is nudged, then refused, then ended. What was counted
-// follows from its messages, so that another process that goes on with the thread would go on counting.
+// A LangChain agent that asks the same question again and again: it is nudged, then refused, then ended. The
+// counts follow from its messages, so another process that continues the thread continues counting.
 import { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import type { ChatResult } from "@langchain/core/outputs";
 import { MemorySaver } from "@langchain/langgraph";
@@ -7,7 +7,7 @@ import { AIMessage, createAgent, HumanMessage, tool } from "langchain";
 import { createLoopGuard, loopHalt } from "loopwarden/langchain";
 import * as z from "zod";
 
-/** What stands for your model: one that does not listen. */
+/** A stand-in for your model that ignores all guidance. */
 class Stubborn extends BaseChatModel {
   #calls = 0;
 

@@ -5,7 +5,7 @@ import { MockLanguageModelV4 } from "ai/test";
 import { createLoopGuard, loopHalt } from "loopwarden/mastra";
 import * as z from "zod";
 
-/** What stands for your model: one that does not listen. */
+/** A stand-in for your model that ignores all guidance. */
 function stubborn(): AgentConfig["model"] {
   let calls = 0;
   const model = new MockLanguageModelV4({

@@ -6,7 +6,7 @@ import * as z from "zod";
 
 setTracingDisabled(true);
 
-/** What stands for your model: one that does not listen. */
+/** A stand-in for your model that ignores all guidance. */
 function stubborn(): ScriptedModel {
   const again = modelResponder(({ index }) => [
     functionCall("search", { query: "oauth2" }, { callId: `call-${index + 1}` }),

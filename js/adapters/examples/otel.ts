@@ -27,7 +27,7 @@ export async function story(): Promise<string[]> {
       { ...call, type: "tool-call", args: { query: "oauth2" } },
       { ...call, type: "tool-result", outcome: "ok", output: "no results" },
     ] as const;
-    // Without a span it goes to the active one; an adapter takes `onVerdict: loopTelemetry()`.
+    // Without a span, the active one is used; with an adapter, pass `onVerdict: loopTelemetry()`.
     for (const event of events) report(detector.record(event), event, span);
     span.end();
   }

@@ -106,7 +106,7 @@ interface Explained {
   times: number;
   rungs: Step[];
   /** Set if block and halt do not apply to this kind of finding. */
-  onlyTold?: true;
+  advisory?: true;
   sightings: Sighting[];
   /** What one more occurrence is worth, if not always one. */
   worth?: string;
@@ -325,7 +325,7 @@ class Explanation {
   #explained(finding: Finding): Explained {
     const rule = this.#rule(finding.rule, this.#index);
     const times = scale(finding, rule);
-    const { rungs, onlyTold } = this.#ladder(finding, rule, times);
+    const { rungs, advisory } = this.#ladder(finding, rule, times);
     const sightings = this.#sightings(finding, rungs.length > 0, rule);
     const worth =
       rule?.unit === "points" || timesOf(finding.message) !== finding.count ? WORTH[finding.rule] : undefined;
@@ -337,7 +337,7 @@ class Explanation {
       unit: rule?.unit ?? "",
       times,
       rungs,
-      ...(onlyTold ? { onlyTold } : {}),
+      ...(advisory ? { advisory } : {}),
       sightings,
       ...(worth === undefined ? {} : { worth }),
       ...this.#aboutWhat(sightings),
@@ -346,7 +346,7 @@ class Explanation {
   }
 
   /** The levels of a finding's rule; the core's own next level and threshold take precedence if they are known. */
-  #ladder(finding: Finding, rule: RuleInForce | undefined, times: number): { rungs: Step[]; onlyTold?: true } {
+  #ladder(finding: Finding, rule: RuleInForce | undefined, times: number): { rungs: Step[]; advisory?: true } {
     const rungs = RUNGS.flatMap((level) => {
       const threshold = (rule?.[level] ?? 0) * times;
       return threshold === 0 ? [] : [{ level, threshold, missing: Math.max(0, threshold - finding.count) }];
@@ -356,7 +356,7 @@ class Explanation {
     if (standing === undefined || (standing.count !== finding.count && finding.onsetOffset === undefined))
       return { rungs };
     const { nextLevel, nextThreshold, noNext, count } = standing;
-    if (noNext === "only-told") return { rungs: rungs.filter(({ level }) => level === "nudge"), onlyTold: true };
+    if (noNext === "advisory") return { rungs: rungs.filter(({ level }) => level === "nudge"), advisory: true };
     if (nextLevel === undefined || nextThreshold === undefined) return { rungs };
     return {
       rungs: rungs.flatMap((step) => {
@@ -792,7 +792,7 @@ class Explanation {
 
   /** The lines of a finding. `told` collects quotes and comparisons, so that later findings do not repeat them. */
   *#toldFinding(
-    { finding, unit, times, rungs, onlyTold, sightings, worth, goals, compared }: Explained,
+    { finding, unit, times, rungs, advisory, sightings, worth, goals, compared }: Explained,
     told: Set<string>,
   ): Generator<string> {
     yield `${paint(LEVEL_STYLE[finding.level], finding.level)}  ${finding.rule}: ${finding.message}`;
@@ -801,7 +801,7 @@ class Explanation {
     );
     if (ladder.length > 0) {
       const trebled = times === 1 ? "" : ` (thresholds × ${times}: waiting is expected here)`;
-      const never = onlyTold ? "; only told: block and halt do not apply to this kind of finding" : "";
+      const never = advisory ? "; only told: block and halt do not apply to this kind of finding" : "";
       yield `  ${finding.count} ${unit}: ${ladder.join(" · ")}${trebled}${never}`;
     }
     if (worth !== undefined)

@@ -326,7 +326,7 @@ export type Recommendation =
 /**
  * Why the next threshold of a rule is not given.
  */
-export type NoNext = "only-told" | "by-tool";
+export type NoNext = "advisory" | "by-tool";
 /**
  * The kinds of recovery entry.
  */

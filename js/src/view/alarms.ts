@@ -41,7 +41,7 @@ function candidates(loop: Loop, names: readonly string[]): { title: string; chan
   if (own.length > 0 && own.length === names.length) {
     if (POLLED.has(rule)) {
       list.push({
-        title: `${quoted} may be asked again and again: treble the thresholds`,
+        title: `Treat ${quoted} as polling: triple the thresholds`,
         change: forTools({ polling: true }),
       });
     }

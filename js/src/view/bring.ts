@@ -25,7 +25,7 @@ export class Unreadable extends Error {
  */
 export function readRun(name: string, text: string): Trace {
   if (text.includes("\u0000"))
-    throw new Unreadable(`${name} is no text: a log is UTF-8 text, plain or packed with gzip.`);
+    throw new Unreadable(`${name} is not a text file: a log is UTF-8 text, plain or gzip-compressed.`);
   let read: ReturnType<typeof readTranscript>;
   try {
     read = readTranscript(text);
@@ -36,14 +36,14 @@ export function readRun(name: string, text: string): Trace {
   const { format, events, lines } = read;
   const errors = read.errors.map(({ line, error }) => {
     const { code, message } = new LoopwardenError(error);
-    return { line, message: code === "invalid-json" ? `no JSON: ${message}` : message };
+    return { line, message: code === "invalid-json" ? `not JSON: ${message}` : message };
   });
   if (!events.every(isStandIn)) return { name, format, events, lines, errors, config: configOf(text) };
   const [first] = errors;
   throw new Unreadable(
     first === undefined
-      ? `There is no event in ${name}. It was read as ${format}; the list below tells what can be read.`
-      : `There is no event that can be read in it${format === "trace" ? "" : ` (it looked most like ${format})`}. Line ${first.line}: ${first.message}`,
+      ? `There is no event in ${name}. It was read as ${format}; the list below shows what can be read.`
+      : `It contains no readable event${format === "trace" ? "" : ` (the closest format is ${format})`}. Line ${first.line}: ${first.message}`,
     true,
   );
 }

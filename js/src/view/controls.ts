@@ -43,7 +43,7 @@ export class Controls {
       h(
         "p",
         {},
-        h("button", { type: "button", class: "small", click: () => this.#set({}) }, "Back to the recommended one"),
+        h("button", { type: "button", class: "small", click: () => this.#set({}) }, "Reset to the recommended one"),
       ),
     );
   }
@@ -93,11 +93,11 @@ export class Controls {
     this.#switches.replaceChildren(
       h("label", { for: "preset" }, "Preset"),
       preset,
-      toggle("A person can answer a gate", this.#config.attended ?? true, (attended) => ({
+      toggle("A person can answer gates", this.#config.attended ?? true, (attended) => ({
         ...this.#config,
         attended,
       })),
-      toggle("Shadow mode: ask nothing of anybody", this.#config.mode === "shadow", (on) => ({
+      toggle("Shadow mode: no verdict asks for action", this.#config.mode === "shadow", (on) => ({
         ...this.#config,
         mode: on ? "shadow" : "enforce",
       })),

@@ -101,7 +101,7 @@ export function compare(
     return h(
       "p",
       { class: "note" },
-      "This finding counts a budget or a whole run: there are no occurrences to set side by side.",
+      "This finding is about a budget or a whole run: there are no occurrences to compare.",
     );
   }
   const alone = a === b;
@@ -134,10 +134,10 @@ export function compare(
       payload(asks, equal, "what was asked"),
       ...(at.answered === undefined
         ? []
-        : [h("h3", { class: "part" }, "came back"), payload(answers, equal, "what came back")]),
+        : [h("h3", { class: "part" }, "result"), payload(answers, equal, "the result")]),
       h(
         "p",
-        { class: "digest", title: "Two events are the same to the detector when this is" },
+        { class: "digest", title: "Two events with the same fingerprint count as equal" },
         "fingerprint ",
         h("code", {}, at.digest),
       ),
@@ -145,12 +145,12 @@ export function compare(
   };
   const isMarked = [...askedA, ...askedB, ...answeredA, ...answeredB].some(differs);
   const told = equal
-    ? `To the detector these two are the same thing${isMarked ? ", whatever the marked words say" : ""}.`
-    : "These two are not equal: the loop is in how they follow each other, or in what they have in common.";
+    ? `The detector treats these two as equal${isMarked ? ": the marked words do not count" : ""}.`
+    : "These two are not equal: the loop lies in their order or in what they have in common.";
   const spaced = a.asked.flatMap(([name, value]) =>
     b.asked.some(([other, theirs]) => other === name && onlySpace(value, theirs)) ? [name || "what was asked"] : [],
   );
-  const space = spaced.length > 0 && ` Only white space differs in ${spaced.join(" and ")}.`;
+  const space = spaced.length > 0 && ` Only whitespace differs in ${spaced.join(" and ")}.`;
   if (alone) return h("div", { class: "compare" }, h("div", { class: "sides one" }, side(a, 0, askedA, answeredA)));
   return h(
     "div",
@@ -163,7 +163,7 @@ export function compare(
       h("span", { class: "same" }, "repeats"),
       isMarked &&
         (equal
-          ? h("span", { class: "masked" }, "differs, masked or not compared: counts as equal")
+          ? h("span", { class: "masked" }, "differs, but is masked or not compared, so it counts as equal")
           : h("span", { class: "differs" }, "differs")),
     ),
   );
@@ -188,7 +188,7 @@ export function visible(text: string): (string | HTMLElement)[] {
     const number = (part.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0");
     return h(
       "span",
-      { class: "odd", title: part === "\u00a0" ? "no-break space" : "invisible character" },
+      { class: "odd", title: part === "\u00a0" ? "non-breaking space" : "invisible character" },
       `U+${number}`,
     );
   });

@@ -43,11 +43,11 @@ function evidenceWords({ rule, finding, fullest }: Loop, events: number, differ:
   const worth = unit === "points" && WORTH[rule] !== undefined ? ` (one more is worth ${WORTH[rule]})` : "";
   const counted = `${fullest.count} ${unit}${worth}`;
   const sure = `${Math.round(finding.confidence / 10)} % sure`;
-  const told = `: ${counted}, and ${finding.level} is from ${finding.threshold} on. The rule's own estimate is that it is ${sure} of a loop; it changes no level.`;
+  const told = `: ${counted}; its threshold for ${finding.level} is ${finding.threshold}. The rule estimates that it is ${sure} that this is a loop; the estimate does not affect the level.`;
   const why =
     events < 2
       ? ""
-      : `${number(events, "event")} of the run belong to it. Side by side are the first and the latest${differ ? " that was asked in other words" : ""}; the lists above the texts choose others.`;
+      : `${number(events, "event")} of the run belong to it. The first is compared with the latest${differ ? " one that is worded differently" : ""}; choose others in the lists above the texts.`;
   return [
     h("p", { class: "what-rule" }, h("code", {}, rule), told),
     ...(why === "" ? [] : [h("p", { class: "note" }, why)]),

@@ -80,7 +80,7 @@ async function mark(view: View, run: Trace, loop: Loop, actions: Actions): Promi
   const box = h(
     "div",
     { "data-proposals": key, class: "proposals", role: "status" },
-    h("p", {}, "Trying what would keep quiet about it …"),
+    h("p", {}, "Trying changes that would silence it …"),
   );
   root.replaceChildren(box, marks(view, actions));
   showLoops(view, run, actions);
@@ -98,13 +98,18 @@ async function mark(view: View, run: Trace, loop: Loop, actions: Actions): Promi
   if (found === undefined || !box.isConnected) return;
   const exempt = `detector.acknowledge(${JSON.stringify(loop.scope)}, ${JSON.stringify({ decision: "exempt", rule: loop.rule, signature: loop.signature })});`;
   box.replaceChildren(
-    h("h3", {}, "A line for your configuration"),
-    h("p", { class: "note" }, "Each was tried on this run: with it, the finding does not come back."),
+    h("h3", {}, "Changes to your configuration"),
+    h("p", { class: "note" }, "Each was tried on this run: with it, the finding does not appear."),
     ...found.map(({ title, change, alsoSilent }, index) =>
       h(
         "div",
         { class: "proposal" },
-        h("p", {}, ...ticked(title), alsoSilent.length > 0 && h("em", {}, ` (also silent: ${alsoSilent.join(", ")})`)),
+        h(
+          "p",
+          {},
+          ...ticked(title),
+          alsoSilent.length > 0 && h("em", {}, ` (also silences: ${alsoSilent.join(", ")})`),
+        ),
         h("pre", { tabindex: 0, role: "group", "aria-label": `Proposal ${index + 1}` }, JSON.stringify(change)),
         h(
           "p",
@@ -122,13 +127,13 @@ async function mark(view: View, run: Trace, loop: Loop, actions: Actions): Promi
           h(
             "button",
             { type: "button", class: "small", click: () => actions.configure(merged(view.config, change)) },
-            "Use it here",
+            "Try it here",
           ),
         ),
       ),
     ),
-    ...(found.length === 0 ? [h("p", {}, "No single line keeps quiet about it; the settings below can.")] : []),
-    h("p", { class: "note" }, "Or, for one run of a host that is going on:"),
+    ...(found.length === 0 ? [h("p", {}, "No single change silences it; try the settings below.")] : []),
+    h("p", { class: "note" }, "Or, in a host, for the current run only:"),
     h("pre", { tabindex: 0, role: "group", "aria-label": "Exemption for one run" }, exempt),
   );
 }

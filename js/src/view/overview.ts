@@ -22,7 +22,7 @@ export function showAbout(view: View, run: Trace): void {
     name,
     format,
     number(judged, "event"),
-    ...(broken.length > 0 ? [`${broken.length} not readable`] : []),
+    ...(broken.length > 0 ? [`${broken.length} unreadable`] : []),
   ];
   const total = between(events, 0, events.length - 1);
   if (total !== undefined) parts.push(duration(total));
@@ -73,11 +73,11 @@ export function showHeadline(view: View, run: Trace, { choose }: Actions): void 
       "p",
       { class: "verdict" },
       h("span", { class: `chip big ${head.level}` }, sign),
-      h("span", { class: "meaning" }, head.isUnread ? "nothing is known of the rest" : MEANING[head.level]),
+      h("span", { class: "meaning" }, head.isUnread ? "the rest is unknown" : MEANING[head.level]),
     ),
     h("h1", { id: "headline-title" }, head.title),
     h("p", { class: "what" }, ...(what === undefined ? [head.action.detail] : ticked(what))),
-    ...(head.quote === undefined ? [] : [h("p", { class: "quote" }, "It keeps getting: ", h("q", {}, head.quote))]),
+    ...(head.quote === undefined ? [] : [h("p", { class: "quote" }, "Latest result: ", h("q", {}, head.quote))]),
     ...(head.since === undefined
       ? []
       : [

@@ -79,7 +79,7 @@ async function replay(from: State = {}, quietly = false): Promise<void> {
   const why = refusal(view.config);
   if (why !== undefined) {
     view.config = {};
-    progress.textContent = `The configuration was refused, the recommended one is used: ${why}`;
+    progress.textContent = `The configuration is invalid, so the recommended one is used: ${why}`;
   }
   const { events } = view.trace;
   const saved: Uint8Array[] = [];
@@ -275,7 +275,7 @@ function find(): void {
     found === undefined
       ? ""
       : found.length === 0
-        ? "No event is like that."
+        ? "No matching event."
         : `${number(found.length, "event")} of ${trace?.events.length.toLocaleString("en")}`;
   showSelection();
 }
@@ -293,7 +293,7 @@ async function link(): Promise<void> {
   };
   const { name, events } = trace;
   let hash = await pack(brought ? { ...state, trace: { name, events } } : state);
-  let note = brought ? "The link holds the run itself." : "The link opens this file at this place.";
+  let note = brought ? "The link contains the run itself." : "The link opens this file at this position.";
   if (hash.length > LONGEST_LINK) {
     hash = await pack(state);
     note = "The run is too long for a link: open it on the page first, then follow the link.";
@@ -454,7 +454,7 @@ const ready: Promise<void> = turn().then(load);
 ready.catch((error: unknown) => {
   const message = error instanceof Error ? error.message : String(error);
   the("progress").textContent = /content security policy|unsafe-eval/i.test(message)
-    ? "The detector could not be started: this page is shown under a content security policy that forbids WebAssembly. Open the file itself, or have the policy allow 'wasm-unsafe-eval' in script-src."
+    ? "The detector could not be started: this page is shown under a content security policy that forbids WebAssembly. Open the file itself, or allow 'wasm-unsafe-eval' in the policy's script-src."
     : `The detector could not be started: ${message}`;
 });
 addEventListener("hashchange", async () => {

@@ -38,12 +38,13 @@ export function showEvent(view: View, run: Trace, { choose }: Actions): void {
       h("span", { class: `chip ${level}` }, `${SIGN[level]} ${level}`.trim()),
       h("span", { class: "meaning" }, judged?.error ?? MEANING[level]),
     ),
-    verdict?.guidance !== undefined && h("blockquote", {}, h("strong", {}, "Said to the agent: "), verdict.guidance),
+    verdict?.guidance !== undefined &&
+      h("blockquote", {}, h("strong", {}, "Guidance for the agent: "), verdict.guidance),
     ...(verdict?.findings ?? []).map((finding) =>
       h("p", { class: "finding" }, h("code", {}, finding.rule), ` ${finding.level}: `, ...ticked(finding.message)),
     ),
     (verdict?.suggestedActions.length ?? 0) > 0 &&
-      h("p", {}, h("strong", {}, "What a host can do: "), verdict?.suggestedActions.join("; ") ?? ""),
+      h("p", {}, h("strong", {}, "Suggested actions: "), verdict?.suggestedActions.join("; ") ?? ""),
     partner !== undefined &&
       h(
         "p",
@@ -131,12 +132,12 @@ export function showFlow(view: View, actions: Actions): void {
   }
   const phases = phaseFlow(events, view.selected);
   if (phases.length > 0)
-    parts.push(graph(phases, "From phase to phase", event?.type === "transition" ? event.to : undefined));
+    parts.push(graph(phases, "Transitions between phases", event?.type === "transition" ? event.to : undefined));
   const work = collaboration(events, view.selected);
   if (work.length > 0)
-    parts.push(graph(work, "Who handed work to whom", event === undefined ? undefined : agent(event)));
+    parts.push(graph(work, "Hand-overs between agents", event === undefined ? undefined : agent(event)));
   card.hidden = parts.length === 0;
-  if (parts.length > 0) parts.unshift(h("p", { class: "note" }, `As it stood after event ${view.selected}.`));
+  if (parts.length > 0) parts.unshift(h("p", { class: "note" }, `State after event ${view.selected}.`));
   the("flow").replaceChildren(...parts);
 }
 

@@ -79,7 +79,7 @@ async function through(
     length += value.length;
     if (length > LONGEST_STATE) {
       await reader.cancel();
-      throw new RangeError("the link unpacks to more than a page should hold");
+      throw new RangeError("the unpacked link is too large for a page");
     }
   }
   const whole = new Uint8Array(length);
@@ -117,7 +117,7 @@ export function scenario(
   return {
     id: id === "" ? "run" : id,
     description: loops[0]?.finding.message ?? "A run without a loop.",
-    why: loops.length === 0 ? "Checked by a person: nothing here goes round in circles." : `Found by ${rules}.`,
+    why: loops.length === 0 ? "Checked by a person: no loop." : `Found by ${rules}.`,
     expect: loops.length === 0 ? "no-loop" : "loop",
     ...(firsts.length > 0 && { expectAt: Math.min(...firsts) }),
     minLevel: "nudge",

@@ -11,7 +11,7 @@ export { serious };
 /** A plain description of each level. */
 export const MEANING: Readonly<Record<Level, string>> = {
   continue: "nothing to do",
-  observe: "worth a line in the log",
+  observe: "log it",
   nudge: "tell the agent",
   block: "refuse the call",
   gate: "ask a person",
@@ -47,8 +47,8 @@ export interface Headline {
 
 const TITLES: Readonly<Record<Level, string>> = {
   continue: "No loop in this run",
-  observe: "Something repeats, too little to act on",
-  nudge: "The agent has begun to repeat itself",
+  observe: "Something repeats, but not enough to act on",
+  nudge: "The agent is starting to repeat itself",
   block: "The agent is going round in circles",
   gate: "The agent is stuck: a person has to decide",
   halt: "The agent is stuck: this run should be ended",
@@ -58,8 +58,8 @@ const ACTIONS: Readonly<Record<Level, string>> = {
   continue: "Nothing.",
   observe: "Nothing yet.",
   nudge: "Tell the agent what it repeats.",
-  block: "Refuse the next such call, and say why.",
-  gate: "Decide how it goes on.",
+  block: "Refuse the next such call and say why.",
+  gate: "Decide how the run should continue.",
   halt: "End the run.",
 };
 
@@ -74,7 +74,7 @@ export function headline(
   const share = readShare(trace, { refused });
   const missing = `${share.unread} of ${share.unread + share.judged} lines or events could not be read`;
   if (share.isMostlyUnread && (loop === undefined || !serious(loop.peak))) {
-    const detail = `${missing}: the list below says why. Nothing is found in ${number(share.judged, "event")} that could, which says little of the run.`;
+    const detail = `${missing}; the list below says why. Nothing was found in the ${number(share.judged, "event")} that could be read, but that says little about the run.`;
     return {
       level: "continue",
       title: "Most of this log could not be read",
@@ -88,14 +88,14 @@ export function headline(
       const detail = `${number(marked, "finding")} of this run ${marked === 1 ? "is" : "are"} marked as a false alarm; nothing else was found in its ${count}.`;
       return {
         level: "continue",
-        title: "No loop in this run, as you say",
+        title: "No loop in this run, according to you",
         action: { text: ACTIONS.continue, detail },
       };
     }
     const peak = judged.reduce<Level>((most, { level }) => (rank(level) > rank(most) ? level : most), "continue");
     const detail =
       peak === "continue"
-        ? `Nothing in its ${count} goes round in circles${share.unread === 0 ? "" : `; ${missing}`}.`
+        ? `Nothing in its ${count} repeats as a loop${share.unread === 0 ? "" : `; ${missing}`}.`
         : "";
     return { level: peak, title: TITLES[peak], action: { text: ACTIONS[peak], detail } };
   }
@@ -116,7 +116,7 @@ export function headline(
       text: `${place(trace, onset)}${began === undefined ? "" : `, ${began}`}`,
       detail: then === undefined ? "" : `${title(then)} ${short(summary(then), 90)}`.trim(),
     },
-    cost: { text: cost(loop.wasted), detail: part > 0 ? `${part} % of everything that happened in the run` : "" },
+    cost: { text: cost(loop.wasted), detail: part > 0 ? `${part} % of the events of the run` : "" },
     action: { text: ACTIONS[level], detail: advice === undefined ? "" : `For the next attempt: ${advice}` },
   };
   const last = events[loop.occurrences.at(-1)?.event ?? -1];

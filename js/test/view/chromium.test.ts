@@ -238,9 +238,9 @@ test("the example has trend, badge, phases and the collaboration", async () => {
   await page.locator("#example-workflow").click();
   await judged(page);
   const flow = page.locator("#flow");
-  await flow.getByText("From phase to phase").waitFor();
+  await flow.getByText("Transitions between phases").waitFor();
   const text = await flow.innerText();
-  for (const part of [/7 → 4 → 2 → 2/, /Loop \d\/8/, /implement[\s\S]*verify/, /Who handed work to whom/])
+  for (const part of [/7 → 4 → 2 → 2/, /Loop \d\/8/, /implement[\s\S]*verify/, /Hand-overs between agents/])
     assert.match(text, part);
   assert.equal(await page.locator("#timeline .labels .lane").first().innerText(), "coder");
 });
@@ -301,7 +301,7 @@ test("a log of which most cannot be read has a headline that says so", async () 
   await page.locator("#paste").fill(`${jsonLines([...stuck(1), empty, empty])}\nno json\n`);
   await page.locator("#read").click();
   await page.locator("#headline.mostly-unread", { hasText: "3 of 5 lines or events" }).waitFor();
-  assert.match(await page.locator("#about").innerText(), /2 events · 3 not readable/);
+  assert.match(await page.locator("#about").innerText(), /2 events · 3 unreadable/);
   await page.locator("#unread summary", { hasText: "3 lines or events" }).click();
   assert.deepEqual(
     (await page.locator("#unread li").allInnerTexts()).map((text) => text.split(":")[0]),
@@ -326,7 +326,7 @@ test("events are found and filtered, and the keys stay among those that are list
   const second = Number(await page.locator("#timeline [role=slider]").getAttribute("aria-valuenow"));
   assert.ok(second > first + 1, "events between them are not listed");
   await page.locator("#find").fill("nothing is like this");
-  await page.locator("#found", { hasText: "No event is like that." }).waitFor();
+  await page.locator("#found", { hasText: "No matching event." }).waitFor();
   assert.equal(await page.locator("#events .row").count(), 0);
 });
 
@@ -422,7 +422,7 @@ test("a false alarm: the line that exempts it is tried, and does what it says", 
   const change: Config = JSON.parse(await proposal.locator("pre").innerText());
   assert.ok(change.tools?.["Edit"], "the narrowest one names the tool");
   assert.match(await page.locator(".marks").innerText(), /repeated-error/);
-  await proposal.getByText("Use it here").click();
+  await proposal.getByText("Try it here").click();
   await page.locator("#headline:not(.halt)").waitFor();
   assert.deepEqual(await configOf(page), change);
   const levels = await expected(demo, change);

@@ -14,7 +14,7 @@ use super::row::Row;
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, confidence};
-use crate::rules::{Cx, Outlook, Signal, Told, View, only_told};
+use crate::rules::{Cx, Outlook, Signal, SignalParts, View, advisory};
 use crate::state::{Call, Latest, Onset, Ring, Step};
 use crate::text::{Key, OutcomeFacts, combine, mark, number, printable};
 use crate::tuned;
@@ -54,7 +54,7 @@ struct Walker {
     recent: Vec<u8>,
     /// The same for the sampled steps.
     before: Vec<u8>,
-    again: Ring<Place>,
+    again: Ring<RecurringStep>,
     /// Only present if steps recurred: among the latest, and in a sample.
     stretch: Option<Box<Stretch>>,
     far: Option<Box<Stretch>>,
@@ -63,13 +63,13 @@ codec!(struct Walker { agent, steps, changed, recent, before, again, stretch, fa
 
 /// A step that recurred with the same outcome.
 #[derive(Clone, Copy, Debug, Default)]
-struct Place {
+struct RecurringStep {
     mark: u32,
     /// Number of the latest such step, and how often it came.
     last: u32,
     times: u32,
 }
-codec!(struct Place { mark, last, times });
+codec!(struct RecurringStep { mark, last, times });
 
 /// A part of the walk in which hardly a step was new.
 #[derive(Clone, Debug, Default)]
@@ -168,7 +168,8 @@ impl Walker {
             self.changed = now;
         }
         let known = self.again.take(|place| place.mark == key);
-        let known = known.or_else(|| Some(Place { mark: key, last: now.saturating_sub(self.ago(mark)?), times: 1 }));
+        let known =
+            known.or_else(|| Some(RecurringStep { mark: key, last: now.saturating_sub(self.ago(mark)?), times: 1 }));
         let found = if known.is_none() { self.found(mark) } else { None };
         if self.recent.len() >= RECENT * 2 {
             self.leaves();
@@ -178,14 +179,16 @@ impl Walker {
             Stretch::strays(&mut self.stretch);
         }
         let sampled = self.far.as_ref().is_some_and(|far| far.sample <= sample_of(&mark));
-        let Some(Place { last, times, .. }) = known.or(found.map(|_| Place { mark: key, last: 0, times: 1 })) else {
+        let Some(RecurringStep { last, times, .. }) =
+            known.or(found.map(|_| RecurringStep { mark: key, last: 0, times: 1 }))
+        else {
             if sampled {
                 Stretch::strays(&mut self.far);
             }
             return;
         };
         let times = times.saturating_add(1);
-        self.again.push(Place { mark: key, last: now, times }, PLACES);
+        self.again.push(RecurringStep { mark: key, last: now, times }, PLACES);
         if known.is_some() {
             let stretch = self.stretch.get_or_insert_default();
             stretch.goes_on(step, [key, now, last, times]);
@@ -276,7 +279,7 @@ impl Stretch {
                 ["A round of about ", &steps, " steps, including `", &tool, &walked].concat(),
             )
         };
-        let mut signal = Streak::default().signal(Told {
+        let mut signal = Streak::default().signal(SignalParts {
             kind,
             identity: combine(kind, &[agent, first]),
             count,
@@ -293,7 +296,7 @@ impl Stretch {
         };
         signal.sightings = self.sightings.iter().copied().collect();
         // The route is the same, but not every step of it.
-        Some(only_told(signal, cx))
+        Some(advisory(signal, cx))
     }
 }
 
@@ -323,7 +326,7 @@ impl Long {
 
     pub(super) fn outlook(&self, view: &View<'_>) -> Outlook {
         let laps = |walker: &Walker| walker.stretches().map(|stretch| stretch.laps().max(stretch.row.laps())).max();
-        Outlook::of_all(self.agents.iter().filter_map(laps).map(|laps| view.told(view.limits, laps)))
+        Outlook::of_all(self.agents.iter().filter_map(laps).map(|laps| view.advisory(view.limits, laps)))
     }
 
     pub(super) fn fits(&self) -> bool {

@@ -29,14 +29,14 @@ const FEW: usize = 4;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Chain {
-    requests: Ring<Asked>,
-    states: Ring<Known>,
+    requests: Ring<PastRequest>,
+    states: Ring<KnownState>,
     answers: Ring<Key>,
     words: Vocabulary,
     /// A request has no result yet.
     waiting: bool,
     /// What the latest result brought.
-    came: Came,
+    came: RequestOutcome,
     /// The number of hits that the latest answer reports.
     hits: Left,
     /// They are fewer than before by at least a quarter.
@@ -47,7 +47,7 @@ pub(super) struct Chain {
 codec!(struct Chain { requests, states, answers, words, waiting, came, hits, fewer, busy });
 
 #[derive(Clone, Debug)]
-struct Asked {
+struct PastRequest {
     goal: Goal,
     call: Key,
     /// Mark of the tool, or 0.
@@ -62,18 +62,18 @@ struct Asked {
     sighting: Sighting,
     onset: Onset,
 }
-codec!(struct Asked { goal, call, tool, points, times, mutations, round, chain, sighting, onset });
+codec!(struct PastRequest { goal, call, tool, points, times, mutations, round, chain, sighting, onset });
 
 #[derive(Clone, Debug)]
-struct Known {
+struct KnownState {
     tool: Key,
     state: Effect,
 }
-codec!(struct Known { tool, state });
+codec!(struct KnownState { tool, state });
 
 /// What came of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Came {
+pub(super) enum RequestOutcome {
     #[default]
     None,
     Failed,
@@ -102,12 +102,12 @@ pub(super) enum Came {
     /// Another agent was asked, and its answer is not reported.
     Untold,
 }
-codec!(enum Came {
+codec!(enum RequestOutcome {
     None: 0, Failed: 1, Otherwise: 2, Nothing: 3, Waiting: 4, Same: 5, Unmoved: 6, Acted: 7, Back: 8, Elsewhere: 9,
     Moved: 10, Counted: 11, Stale: 12, Text: 13, Untold: 14,
 });
 
-impl Came {
+impl RequestOutcome {
     /// How much of a rewording's points it leaves, in twelfths.
     fn leaves(self) -> u32 {
         match self {
@@ -143,7 +143,7 @@ impl Came {
 }
 
 /// A request as it is made.
-pub(super) struct Asking<'a> {
+pub(super) struct NewRequest<'a> {
     pub(super) goal: &'a Goal,
     /// Equal for identical requests.
     pub(super) call: Key,
@@ -167,26 +167,32 @@ pub(super) struct Reworded {
     pub(super) times: u32,
     pub(super) chain: u64,
     pub(super) kinship: Kinship,
-    pub(super) came: Came,
+    pub(super) came: RequestOutcome,
     pub(super) seen: Vec<(Sighting, Onset)>,
 }
 
 impl Chain {
     /// Adds a request; the evidence, if it is at least the third of its chain.
-    pub(super) fn asks(&mut self, asking: &Asking<'_>, cx: &Cx<'_>) -> Option<Reworded> {
-        let Asking { goal, call, tool, round, onset, untold, mutations, paused, prose } = *asking;
-        let came = if untold { Came::Untold } else { self.came };
+    pub(super) fn asks(&mut self, asking: &NewRequest<'_>, cx: &Cx<'_>) -> Option<Reworded> {
+        let NewRequest { goal, call, tool, round, onset, untold, mutations, paused, prose } = *asking;
+        let came = if untold { RequestOutcome::Untold } else { self.came };
         let leaves = if self.waiting && !untold { 3 } else { came.leaves() };
         // If something came of the last request, a list that gets shorter is worked off, and a search narrowed.
         let gained = matches!(
             came,
-            Came::Moved | Came::Elsewhere | Came::Back | Came::Counted | Came::Acted | Came::Text | Came::Stale
+            RequestOutcome::Moved
+                | RequestOutcome::Elsewhere
+                | RequestOutcome::Back
+                | RequestOutcome::Counted
+                | RequestOutcome::Acted
+                | RequestOutcome::Text
+                | RequestOutcome::Stale
         ) && !self.waiting;
         self.waiting |= !untold;
         if goal.weight() < LIGHTEST {
             return None;
         }
-        let mut best: Option<(u32, &Asked, Kinship)> = None;
+        let mut best: Option<(u32, &PastRequest, Kinship)> = None;
         for before in self.requests.iter() {
             if round.is_some() && before.round == round {
                 continue;
@@ -194,7 +200,8 @@ impl Chain {
             let Some(kinship) = goal.shared(&before.goal) else { continue };
             // An identical request after a pause, after an answer that says to wait, or with other figures each time is
             // a poll.
-            let polls = before.call == call && (paused || came == Came::Counted || came == Came::Waiting && !prose);
+            let polls = before.call == call
+                && (paused || came == RequestOutcome::Counted || came == RequestOutcome::Waiting && !prose);
             let changed = before.mutations != mutations;
             // Fewer hits each time are a search that narrows; a draft that grows is a new one each time.
             let narrowed = self.fewer && before.call != call || untold && goal.grows(&before.goal);
@@ -202,7 +209,7 @@ impl Chain {
             let retries = before.call == call && self.busy;
             let base = if changed || polls || narrowed || retries { 0 } else { base(&kinship, gained) };
             // A question put to several sources once each was put to none of them twice.
-            let asked = |other: &Asked| other.chain == before.chain && other.tool == tool;
+            let asked = |other: &PastRequest| other.chain == before.chain && other.tool == tool;
             let base = if untold || kinship.alike < 100 || self.requests.iter().any(asked) { base } else { base / 3 };
             let points = before.points.saturating_add(base * leaves / WHOLE);
             if base > 0 && best.as_ref().is_none_or(|(most, _, _)| points >= *most) {
@@ -213,8 +220,18 @@ impl Chain {
             .map_or((0, 1, cx.here.seq, Kinship::default()), |(points, before, kinship)| {
                 (points, before.times.saturating_add(1), before.chain, kinship)
             });
-        let asked =
-            Asked { goal: goal.clone(), call, tool, points, times, mutations, round, chain, sighting: cx.here, onset };
+        let asked = PastRequest {
+            goal: goal.clone(),
+            call,
+            tool,
+            points,
+            times,
+            mutations,
+            round,
+            chain,
+            sighting: cx.here,
+            onset,
+        };
         self.requests.push(asked, tuned::REQUESTS_KEPT.get() as usize);
         (times >= FEWEST).then(|| Reworded {
             points,
@@ -268,29 +285,29 @@ impl Chain {
         }
         self.came = if facts.failed {
             // A different error is something learned.
-            if known { Came::Failed } else { Came::Otherwise }
+            if known { RequestOutcome::Failed } else { RequestOutcome::Otherwise }
         } else if facts.waiting {
-            Came::Waiting
+            RequestOutcome::Waiting
         } else if facts.negative {
-            Came::Nothing
+            RequestOutcome::Nothing
         } else if known {
-            Came::Same
+            RequestOutcome::Same
         } else if unmoved {
-            Came::Unmoved
+            RequestOutcome::Unmoved
         } else if acted {
-            Came::Acted
+            RequestOutcome::Acted
         } else if tells && state.place == 0 && latest == 0 {
-            if news { Came::Counted } else { Came::Stale }
+            if news { RequestOutcome::Counted } else { RequestOutcome::Stale }
         } else if tells && latest == state.place {
-            Came::Moved
+            RequestOutcome::Moved
         } else if tells {
-            if seen { Came::Back } else { Came::Elsewhere }
+            if seen { RequestOutcome::Back } else { RequestOutcome::Elsewhere }
         } else if news {
-            Came::Text
+            RequestOutcome::Text
         } else {
-            Came::Stale
+            RequestOutcome::Stale
         };
-        self.states.push(Known { tool: step.tool, state: state.clone() }, STATES);
+        self.states.push(KnownState { tool: step.tool, state: state.clone() }, STATES);
     }
 
     /// Whether the words of a text say something new; from now on they are known.
@@ -320,7 +337,7 @@ impl Chain {
     }
 }
 
-/// Points of a request with this kinship to an earlier one, before [`Came::leaves`]; `gained` tells whether something
+/// Points of a request with this kinship to an earlier one, before [`RequestOutcome::leaves`]; `gained` tells whether something
 /// came of the last request.
 fn base(kinship: &Kinship, gained: bool) -> u32 {
     if kinship.refilled || kinship.plus && kinship.minus || (kinship.minus || kinship.cut) && gained {

@@ -2,12 +2,12 @@
 //! spellings and with looks at the change in between; a job that is over, looked at in one form or another after each
 //! pause.
 
-use super::{FULL, Found};
+use super::{FULL, Stuck};
 use crate::codec::codec;
 use crate::model::{HaltReason, ToolResult};
 use crate::rules::streak::Streak;
 use crate::rules::{Cx, Signal};
-use crate::state::{Call, Recent, Sees, Step};
+use crate::state::{Call, Recent, Step, Visibility};
 use crate::text::{
     Vocabulary, all_pass, combine, has_digit, is_hopeless, mark, may_change, number, printable, progress,
 };
@@ -44,7 +44,7 @@ impl Done {
         let (facts, output) = (&step.facts, result.output.as_str());
         let pass = match call.sees {
             _ if facts.failed => Some(false),
-            Sees::Own => None,
+            Visibility::Own => None,
             _ => all_pass(output),
         };
         let watched = !facts.failed && (step.watches() || step.paused() && call.watches);
@@ -91,7 +91,7 @@ impl Done {
         self.0.as_ref().map_or(0, |looks| times(looks).saturating_mul(FULL) / LOOKS)
     }
 
-    pub(super) fn told(&self, call: &Call, cx: &Cx<'_>) -> Option<Signal> {
+    pub(super) fn signal(&self, call: &Call, cx: &Cx<'_>) -> Option<Signal> {
         let looks = self.0.as_ref()?;
         let (name, points) = (printable(&call.name, 48), self.points());
         let tests = looks.passed.times >= looks.over.times;
@@ -113,7 +113,7 @@ impl Done {
             )
         };
         let (what, halt_reason) = (combine("stagnation/done", &[tests.into()]), HaltReason::Stalled);
-        Some(Found { kind, name: &name, what, points, message, instead, halt_reason }.told(seen, cx))
+        Some(Stuck { kind, name: &name, what, points, message, instead, halt_reason }.signal(seen, cx))
     }
 
     pub(super) fn fits(&self) -> bool {

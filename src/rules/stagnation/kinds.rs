@@ -1,11 +1,13 @@
 //! Kinds of calls that keep coming to the same, and calls in a row that were all made before with the same answers.
 
-use super::{ANSWERED, Beside, FULL, Found, INSTEAD, TROUBLE, TROUBLE_CHANGED, WELL, WELL_CHANGED, WELL_ELSE};
+use super::{
+    ANSWERED, FULL, INSTEAD, SUCCESS, SUCCESS_VARIED, StepContext, Stuck, TROUBLE, TROUBLE_CHANGED, TROUBLE_REWORDED,
+};
 use crate::codec::codec;
 use crate::model::{HaltReason, ToolResult};
 use crate::rules::streak::Streak;
 use crate::rules::{Cx, Signal};
-use crate::state::{Call, Kin, Ring, Sees, Step, Time, WAITED, beginning};
+use crate::state::{Call, Kin, Ring, Step, Time, Visibility, WAITED, beginning};
 use crate::text::{Edit, Figures, Left, Words, combine, down, frame, mark, printable, progress, tells_trouble, told};
 use alloc::{boxed::Box, format};
 
@@ -19,7 +21,7 @@ const ROW: u32 = 5;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Kinds {
     /// Present once a kind has come again.
-    again: Option<Box<Again>>,
+    again: Option<Box<Recurrence>>,
     /// Time of the latest step.
     at: Time,
     /// Changes: edits, and mutations by a kind of call that is new. Deleting a pod under another name is no new change.
@@ -37,13 +39,13 @@ codec!(struct Kinds { again, at, changes, own, seen, news, waited });
 
 /// What came again.
 #[derive(Clone, Debug, Default)]
-struct Again {
+struct Recurrence {
     /// Ordered by the latest call of each.
     kinds: Ring<Kind>,
     /// Steps in a row, all of them made before with the same answer.
     row: Streak,
 }
-codec!(struct Again { kinds, row });
+codec!(struct Recurrence { kinds, row });
 
 /// A kind of call that came again.
 #[derive(Clone, Debug)]
@@ -77,7 +79,7 @@ codec!(struct Kind { kind, light, trouble, line, said, left, figures, class, wor
 
 /// How a call compares with the previous one of its kind.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Became {
+enum Comparison {
     /// It came to the same, worth so many points.
     Same(u32),
     /// It came to the same, which does not count.
@@ -147,7 +149,7 @@ impl Kind {
         }
     }
 
-    fn told(&self, step: &Step, call: &Call, cx: &Cx<'_>) -> Signal {
+    fn signal(&self, step: &Step, call: &Call, cx: &Cx<'_>) -> Signal {
         let (name, times) = (printable(&call.name, 48), self.seen.times);
         let what = combine("stagnation/kind", &[step.tool, call.frame.into()]);
         let (kind, outcome, halt_reason) = if self.trouble == 0 {
@@ -156,12 +158,12 @@ impl Kind {
             ("same-trouble", "the same problem", HaltReason::RepeatedError)
         };
         let message = format!("`{name}` had {outcome} {times} times, apart from figures, whatever was done in between");
-        Found { kind, name: &name, what, points: self.points, message, instead: INSTEAD, halt_reason }
-            .told(&self.seen, cx)
+        Stuck { kind, name: &name, what, points: self.points, message, instead: INSTEAD, halt_reason }
+            .signal(&self.seen, cx)
     }
 
     /// How `next` compares with this.
-    fn came(&self, next: &Self, call: &Call, kin: &Kin, beside: Beside) -> Became {
+    fn came(&self, next: &Self, call: &Call, kin: &Kin, beside: StepContext) -> Comparison {
         let (moved, equal) = (!kin.is_same_call(), self.is_equal(next, kin));
         let troubled = next.trouble != 0;
         let alike = || !next.words.is_empty() && next.words.alike(&self.words);
@@ -173,7 +175,7 @@ impl Kind {
         let same = !looked_at || next.trouble == self.trouble && (told || alike() || reads_like());
         if !(equal || same) {
             // The same acknowledgement of something with other figures is no news.
-            return if next.light == self.light { Became::Excused } else { Became::Else };
+            return if next.light == self.light { Comparison::Excused } else { Comparison::Else };
         }
         let copy = next.round != 0 && next.round == self.round;
         // The next item of a list; or equal calls in a row, which belong to another rule.
@@ -181,7 +183,7 @@ impl Kind {
         let passing = kin.now.is_error() && beside.waits;
         let elsewhere = next.progress != self.progress || !kin.is_alike();
         if looked_at && !troubled && !equal && elsewhere {
-            return Became::Further;
+            return Comparison::Further;
         }
         if copy
             || batch
@@ -189,7 +191,7 @@ impl Kind {
             || !kin.now.is_error() && !equal && !looked_at
             || !troubled && (beside.waits || call.polling)
         {
-            return Became::Excused;
+            return Comparison::Excused;
         }
         let changed = next.changes != self.changes;
         let moves = next.line != self.line;
@@ -197,28 +199,28 @@ impl Kind {
             && looked_at
             && (next.progress != 0 && next.progress != self.progress || next.left.is_less(&self.left))
         {
-            return Became::Further;
+            return Comparison::Further;
         }
         let renamed = looked_at && next.said != self.said;
         let silent = next.words.is_empty();
-        Became::Same(if troubled {
+        Comparison::Same(if troubled {
             match changed {
-                _ if call.polling || renamed => WELL_CHANGED,
-                true if moves => WELL_CHANGED,
+                _ if call.polling || renamed => TROUBLE_REWORDED,
+                true if moves => TROUBLE_REWORDED,
                 true => TROUBLE_CHANGED,
                 false => TROUBLE,
             }
         } else if changed || next.news != self.news {
-            return Became::Excused;
+            return Comparison::Excused;
         } else if moved && call.mutates {
             // One thing after another is changed successfully.
-            return Became::Excused;
+            return Comparison::Excused;
         } else if silent && call.mutates {
             1
         } else if !beside.heard && (silent || moved) {
-            WELL_ELSE
+            SUCCESS_VARIED
         } else {
-            WELL
+            SUCCESS
         })
     }
 }
@@ -257,7 +259,7 @@ pub(super) fn trouble(step: &Step, result: &ToolResult, salt: u64) -> u32 {
 impl Kinds {
     /// What came before a step, whose own change is counted. `listed`: the previous call was of its kind; `heard`: the
     /// user has spoken right after the previous answer.
-    pub(super) fn beside(&mut self, step: &Step, call: &Call, listed: bool, heard: bool) -> Beside {
+    pub(super) fn beside(&mut self, step: &Step, call: &Call, listed: bool, heard: bool) -> StepContext {
         let facts = &step.facts;
         let paused = self.at.zip(step.at).is_some_and(|(last, now)| now.saturating_sub(last) >= WAITED);
         let waits = facts.waiting
@@ -271,19 +273,26 @@ impl Kinds {
         let change = step.own.after > step.own.before && (step.kin.before.is_none() || call.edit != Edit::No);
         let sees = call.sees;
         let elsewhere = match sees {
-            Sees::Own => step.own.before as u16 != self.own,
+            Visibility::Own => step.own.before as u16 != self.own,
             _ => step.seen_changes.before as u16 != self.seen,
         };
         self.changes = before.saturating_add((change || elsewhere).into());
         self.own = step.own.after as u16;
-        if sees != Sees::Own {
+        if sees != Visibility::Own {
             self.seen = step.seen_changes.after as u16;
         }
-        Beside { listed, heard, waits, changes: self.changes, changed: self.changes != before }
+        StepContext { listed, heard, waits, changes: self.changes, changed: self.changes != before }
     }
 
     /// Records a step; true if its kind came to the same again and that counts.
-    pub(super) fn took(&mut self, step: &Step, call: &Call, result: &ToolResult, beside: Beside, salt: u64) -> bool {
+    pub(super) fn took(
+        &mut self,
+        step: &Step,
+        call: &Call,
+        result: &ToolResult,
+        beside: StepContext,
+        salt: u64,
+    ) -> bool {
         let kind = step.kin.now.kind;
         let known = self.again.as_mut().and_then(|again| again.kinds.take(|known| known.kind == kind));
         // A kind that the lane's news has forgotten is not tracked further.
@@ -299,7 +308,7 @@ impl Kinds {
         };
         let mut next = Kind::new(step, call, kind, result, (self.changes, news), salt);
         let came = match before.came(&next, call, &step.kin, beside) {
-            Became::Same(_) if beside.ordered() && next.trouble == 0 => Became::Excused,
+            Comparison::Same(_) if beside.ordered() && next.trouble == 0 => Comparison::Excused,
             came => came,
         };
         let again = self.again.get_or_insert_default();
@@ -313,10 +322,10 @@ impl Kinds {
         {
             again.row.add(step.sighting, step.onset);
         }
-        if matches!(came, Became::Else | Became::Further) {
+        if matches!(came, Comparison::Else | Comparison::Further) {
             self.news = step.index as u32;
         }
-        if came == Became::Else {
+        if came == Comparison::Else {
             next.news = step.index as u32;
         } else {
             next.points = before.points;
@@ -327,26 +336,26 @@ impl Kinds {
                 next.seen.times += 1;
             }
         }
-        if let Became::Same(points) = came {
+        if let Comparison::Same(points) = came {
             next.points = next.points.saturating_add(points);
             if looked_at {
                 next.seen.add(step.sighting, step.onset);
             }
         }
         again.kinds.push(next, KINDS);
-        matches!(came, Became::Same(_))
+        matches!(came, Comparison::Same(_))
     }
 }
 
-impl Again {
+impl Recurrence {
     /// Points of the calls in a row.
     fn row(&self) -> u32 {
         self.row.times.saturating_mul(FULL) / ROW
     }
 
-    fn told(&self, row: u32, cx: &Cx<'_>) -> Signal {
+    fn signal(&self, row: u32, cx: &Cx<'_>) -> Signal {
         let times = self.row.times;
-        let found = Found {
+        let found = Stuck {
             kind: "nothing-new",
             name: "calls",
             what: combine("stagnation/row", &[]),
@@ -355,7 +364,7 @@ impl Again {
             instead: ANSWERED,
             halt_reason: HaltReason::Stalled,
         };
-        found.told(&self.row, cx)
+        found.signal(&self.row, cx)
     }
 }
 
@@ -365,12 +374,13 @@ impl Kinds {
     }
 
     pub(super) fn points(&self) -> u32 {
-        let points = |again: &Again| again.kinds.iter().map(|kind| kind.points).max().unwrap_or(0).max(again.row());
+        let points =
+            |again: &Recurrence| again.kinds.iter().map(|kind| kind.points).max().unwrap_or(0).max(again.row());
         self.again.as_deref().map_or(0, points)
     }
 
     /// The signal at the latest step, if a threshold is reached; `came` is what [`Self::took`] returned for it.
-    pub(super) fn told(&self, step: &Step, call: &Call, came: bool, cx: &Cx<'_>) -> Option<Signal> {
+    pub(super) fn signal(&self, step: &Step, call: &Call, came: bool, cx: &Cx<'_>) -> Option<Signal> {
         let again = self.again.as_ref()?;
         let kind = again.kinds.last().filter(|_| came);
         let (points, row) = (kind.map_or(0, |kind| kind.points), again.row());
@@ -378,11 +388,11 @@ impl Kinds {
             return None;
         }
         let kind = kind.filter(|kind| kind.points >= row);
-        Some(kind.map_or_else(|| again.told(row, cx), |kind| kind.told(step, call, cx)))
+        Some(kind.map_or_else(|| again.signal(row, cx), |kind| kind.signal(step, call, cx)))
     }
 
     pub(super) fn fits(&self) -> bool {
-        let fits = |again: &Again| {
+        let fits = |again: &Recurrence| {
             let kinds = &again.kinds;
             kinds.len() <= KINDS && kinds.iter().all(|kind| kind.words.fits() && kind.seen.fits()) && again.row.fits()
         };

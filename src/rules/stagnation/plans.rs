@@ -1,6 +1,6 @@
 //! A plan that is rewritten over and over while nothing of it is done.
 
-use super::{Found, WELL_ELSE};
+use super::{SUCCESS_VARIED, Stuck};
 use crate::codec::codec;
 use crate::model::HaltReason;
 use crate::rules::streak::Streak;
@@ -41,12 +41,12 @@ impl Plans {
     }
 
     pub(super) fn points(&self) -> u32 {
-        self.0.as_ref().map_or(0, |plan| plan.seen.times.saturating_mul(WELL_ELSE))
+        self.0.as_ref().map_or(0, |plan| plan.seen.times.saturating_mul(SUCCESS_VARIED))
     }
 
-    pub(super) fn told(&self, cx: &Cx<'_>) -> Option<Signal> {
+    pub(super) fn signal(&self, cx: &Cx<'_>) -> Option<Signal> {
         let plan = self.0.as_ref()?;
-        let found = Found {
+        let found = Stuck {
             kind: "plan-again",
             name: "plan",
             what: combine("stagnation/plan", &[]),
@@ -55,7 +55,7 @@ impl Plans {
             instead: "Do the first step of the plan as it stands.",
             halt_reason: HaltReason::Stalled,
         };
-        Some(found.told(&plan.seen, cx))
+        Some(found.signal(&plan.seen, cx))
     }
 
     pub(super) fn fits(&self) -> bool {

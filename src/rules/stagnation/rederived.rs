@@ -4,7 +4,7 @@
 //! A revenue is summed up, grouped, joined and added up from its parts, and is the same each time. Such a figure is
 //! long and has a fraction, so that it does not recur by chance, and the answers say hardly anything else.
 
-use super::{Found, TROUBLE};
+use super::{Stuck, TROUBLE};
 use crate::codec::codec;
 use crate::model::HaltReason;
 use crate::rules::streak::Streak;
@@ -94,9 +94,9 @@ impl Rederived {
         self.0.as_ref().map_or(0, |known| known.points)
     }
 
-    pub(super) fn told(&self, cx: &Cx<'_>) -> Option<Signal> {
+    pub(super) fn signal(&self, cx: &Cx<'_>) -> Option<Signal> {
         let known = self.0.as_ref()?;
-        let found = Found {
+        let found = Stuck {
             kind: "same-figure",
             name: "figure",
             what: combine("stagnation/figure", &[known.figure.into()]),
@@ -108,7 +108,7 @@ impl Rederived {
             instead: "Accept it and go on, or find out why your changes do not affect it.",
             halt_reason: HaltReason::Stalled,
         };
-        Some(found.told(&known.seen, cx))
+        Some(found.signal(&known.seen, cx))
     }
 
     pub(super) fn fits(&self) -> bool {

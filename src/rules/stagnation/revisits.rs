@@ -1,7 +1,7 @@
 //! Calls of which nearly all were made before with the same answer, in any order: rooms that are walked through again,
 //! two choices made in turns.
 
-use super::{ANSWERED, Beside, FULL, Found};
+use super::{ANSWERED, FULL, StepContext, Stuck};
 use crate::codec::codec;
 use crate::model::{HaltReason, ToolResult};
 use crate::rules::streak::Streak;
@@ -32,11 +32,11 @@ const ROW: u32 = 7;
 
 /// Present once an answer has been more than an acknowledgement.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Revisits(Option<Box<Places>>);
+pub(super) struct Revisits(Option<Box<KnownPlaces>>);
 codec!(struct Revisits(_));
 
 #[derive(Clone, Debug, Default)]
-struct Places {
+struct KnownPlaces {
     /// Calls with their answers.
     known: Recent<KNOWN>,
     /// The answers alone.
@@ -50,11 +50,11 @@ struct Places {
     past: u16,
     seen: Streak,
 }
-codec!(struct Places { known, answers, counted, steps, past, seen });
+codec!(struct KnownPlaces { known, answers, counted, steps, past, seen });
 
 impl Revisits {
     /// Records a step; true if it was one more that is known.
-    pub(super) fn took(&mut self, step: &Step, call: &Call, result: &ToolResult, beside: Beside) -> bool {
+    pub(super) fn took(&mut self, step: &Step, call: &Call, result: &ToolResult, beside: StepContext) -> bool {
         if beside.changed && call.edit != Edit::No {
             self.0 = None;
         }
@@ -72,13 +72,13 @@ impl Revisits {
         self.0.as_ref().map_or(0, |places| places.points())
     }
 
-    pub(super) fn told(&self, cx: &Cx<'_>) -> Option<Signal> {
+    pub(super) fn signal(&self, cx: &Cx<'_>) -> Option<Signal> {
         let places = self.0.as_ref()?;
         let (times, row) = (places.past.count_ones(), places.past.trailing_ones());
         let (row, times, latest) = (row >= ROW, [number(row), number(times)], number(LATEST));
         let [in_row, known] = &times;
         let which = if row { ["the last ", in_row, ""] } else { [known, " of the last ", &latest] };
-        let found = Found {
+        let found = Stuck {
             kind: "nothing-new",
             name: "calls",
             what: combine("stagnation/revisits", &[]),
@@ -87,7 +87,7 @@ impl Revisits {
             instead: ANSWERED,
             halt_reason: HaltReason::Stalled,
         };
-        Some(found.told(&places.seen, cx))
+        Some(found.signal(&places.seen, cx))
     }
 
     pub(super) fn fits(&self) -> bool {
@@ -95,9 +95,9 @@ impl Revisits {
     }
 }
 
-impl Places {
-    fn took(&mut self, step: &Step, call: &Call, output: &str, beside: Beside) -> bool {
-        let Beside { listed, waits, .. } = beside;
+impl KnownPlaces {
+    fn took(&mut self, step: &Step, call: &Call, output: &str, beside: StepContext) -> bool {
+        let StepContext { listed, waits, .. } = beside;
         let answer = step.facts.light;
         let digits = || output.bytes().filter(u8::is_ascii_digit).count();
         let figures = output.len() <= SHORT && digits() >= DIGITS;

@@ -4,7 +4,7 @@
 //! An order changed with ever new addresses, a page fetched under ever new names: no two calls are of a kind, but their
 //! target is the same. Or it is changed over and over, and each look at it afterwards shows what was there before.
 
-use super::{Found, TROUBLE, TROUBLE_CHANGED, UNMOVED, WELL_CHANGED};
+use super::{Stuck, TROUBLE, TROUBLE_CHANGED, TROUBLE_REWORDED, UNMOVED};
 use crate::codec::codec;
 use crate::model::HaltReason;
 use crate::rules::streak::Streak;
@@ -137,7 +137,7 @@ impl Thing {
         if counts {
             let first = self.seen.times == 0;
             let points = match (changed && !in_vain, self.line != line) {
-                (true, true) => WELL_CHANGED,
+                (true, true) => TROUBLE_REWORDED,
                 (true, false) => TROUBLE_CHANGED,
                 (false, _) => TROUBLE,
             };
@@ -171,7 +171,7 @@ impl Thing {
         self.seen.fits() && self.unmoved.as_ref().is_none_or(|unmoved| unmoved.seen.fits())
     }
 
-    pub(super) fn told(&self, call: &Call, cx: &Cx<'_>) -> Signal {
+    pub(super) fn signal(&self, call: &Call, cx: &Cx<'_>) -> Signal {
         let unmoved = self.unmoved.as_deref().filter(|unmoved| unmoved.points() > self.points);
         let seen = unmoved.map_or(&self.seen, |unmoved| &unmoved.seen);
         let (name, times) = (printable(&call.name, 48), seen.times);
@@ -195,7 +195,7 @@ impl Thing {
             )
         };
         let what = combine("stagnation/thing", &[call.target.unwrap_or(0)]);
-        Found { kind, name: &name, what, points: self.points(), message, instead: super::INSTEAD, halt_reason }
-            .told(seen, cx)
+        Stuck { kind, name: &name, what, points: self.points(), message, instead: super::INSTEAD, halt_reason }
+            .signal(seen, cx)
     }
 }

@@ -1,7 +1,7 @@
 //! One error that comes back whatever is called: an install with ever new flags, a rewritten cell, a build after each
 //! edit; or a few errors that alternate. An answer that something is not accepted counts as an error.
 
-use super::{Beside, Found, INSTEAD, TROUBLE, TROUBLE_CHANGED};
+use super::{INSTEAD, StepContext, Stuck, TROUBLE, TROUBLE_CHANGED};
 use crate::codec::codec;
 use crate::model::{HaltReason, ToolResult};
 use crate::rules::streak::Streak;
@@ -67,34 +67,34 @@ pub(super) struct Trouble {
     /// Something was written since. Restarting, deleting or installing something is no attempt of its own to fix it.
     edited: bool,
     /// Present once it has come back, or followed another one.
-    again: Option<Box<Again>>,
+    again: Option<Box<ErrorReturns>>,
 }
 codec!(struct Trouble { sign, round, thing, progress, edited, again });
 
 #[derive(Clone, Debug, Default)]
-struct Again {
-    back: Back,
-    turns: Turns,
+struct ErrorReturns {
+    back: ReturnPoints,
+    turns: ErrorRow,
 }
-codec!(struct Again { back, turns });
+codec!(struct ErrorReturns { back, turns });
 
 /// How often errors came back, and the points for it.
 #[derive(Clone, Debug, Default)]
-struct Back {
+struct ReturnPoints {
     points: u32,
     seen: Streak,
 }
-codec!(struct Back { points, seen });
+codec!(struct ReturnPoints { points, seen });
 
 /// Errors that came one after another, and those of them that came back.
 #[derive(Clone, Debug, Default)]
-struct Turns {
+struct ErrorRow {
     known: Recent<TURNS>,
-    back: Back,
+    back: ReturnPoints,
 }
-codec!(struct Turns { known, back });
+codec!(struct ErrorRow { known, back });
 
-impl Back {
+impl ReturnPoints {
     fn again(&mut self, step: &Step, edited: bool) {
         self.points = self.points.saturating_add(if edited { TROUBLE_CHANGED } else { TROUBLE });
         self.seen.add(step.sighting, step.onset);
@@ -103,7 +103,14 @@ impl Back {
 
 impl Trouble {
     /// Records a step; true if it ended in an error that came back and that counts.
-    pub(super) fn took(&mut self, step: &Step, call: &Call, result: &ToolResult, beside: Beside, salt: u64) -> bool {
+    pub(super) fn took(
+        &mut self,
+        step: &Step,
+        call: &Call,
+        result: &ToolResult,
+        beside: StepContext,
+        salt: u64,
+    ) -> bool {
         self.edited |= call.edit != Edit::No && !step.facts.failed;
         // The same call after another agent's change is a retry, not the next item of a list.
         let retried = beside.changed && step.kin.is_same_call();
@@ -153,12 +160,12 @@ impl Trouble {
         if before == 0 {
             return false;
         }
-        let Again { back, turns } = &mut **self.again.get_or_insert_default();
-        *back = Back::default();
+        let ErrorReturns { back, turns } = &mut **self.again.get_or_insert_default();
+        *back = ReturnPoints::default();
         turns.known.met(before);
         let known = turns.known.met(sign);
         if !known {
-            turns.back = Back::default();
+            turns.back = ReturnPoints::default();
         } else if counts {
             turns.back.again(step, edited);
         }
@@ -174,15 +181,15 @@ impl Trouble {
         self.again.as_ref().map_or(0, |again| again.back.points.max(again.turns.back.points))
     }
 
-    pub(super) fn told(&self, cx: &Cx<'_>) -> Option<Signal> {
-        let Again { back, turns } = self.again.as_deref()?;
+    pub(super) fn signal(&self, cx: &Cx<'_>) -> Option<Signal> {
+        let ErrorReturns { back, turns } = self.again.as_deref()?;
         let (back, what, which) = if back.points < turns.back.points {
             (&turns.back, "earlier errors came back in turn", 0)
         } else {
             (back, "the same error occurred", self.sign)
         };
         let times = back.seen.times.saturating_add(u32::from(which != 0));
-        let found = Found {
+        let found = Stuck {
             kind: "same-trouble",
             name: "error",
             what: combine("stagnation/root", &[which.into()]),
@@ -191,7 +198,7 @@ impl Trouble {
             instead: INSTEAD,
             halt_reason: HaltReason::RepeatedError,
         };
-        Some(found.told(&back.seen, cx))
+        Some(found.signal(&back.seen, cx))
     }
 
     pub(super) fn fits(&self) -> bool {

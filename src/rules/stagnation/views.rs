@@ -1,7 +1,7 @@
 //! Views that were all seen before, whatever calls show them: a page that comes back with another advertisement, files
 //! read again with other tools, two states in turns.
 
-use super::{Beside, FULL, Found, trouble};
+use super::{FULL, StepContext, Stuck, trouble};
 use crate::codec::codec;
 use crate::model::{HaltReason, ToolResult};
 use crate::rules::streak::Streak;
@@ -22,7 +22,7 @@ const PLACE: usize = 256;
 const LONG: usize = 200;
 /// Known views in a row from which they are reported.
 const ROW: u32 = 3;
-/// Bits of [`Again::moved`]: the sum of the heading's figures has risen, and has fallen.
+/// Bits of [`RepeatedView::moved`]: the sum of the heading's figures has risen, and has fallen.
 const ROSE: u8 = 1;
 const FELL: u8 = 2;
 
@@ -32,13 +32,13 @@ pub(super) struct Views {
     /// Something else was done since the latest view, whose outcome may well look the same.
     fresh: bool,
     /// Present once a heading has come again.
-    again: Option<Box<Again>>,
+    again: Option<Box<RepeatedView>>,
 }
 codec!(struct Views { heads, fresh, again });
 
 /// What was seen again.
 #[derive(Clone, Debug, Default)]
-struct Again {
+struct RepeatedView {
     known: Ring<View>,
     /// Targets of the latest calls.
     targets: Recent<HEADS>,
@@ -50,7 +50,7 @@ struct Again {
     changes: u32,
     row: Streak,
 }
-codec!(struct Again { known, targets, sum, moved, round, changes, row });
+codec!(struct RepeatedView { known, targets, sum, moved, round, changes, row });
 
 /// What was shown.
 #[derive(Clone, Debug, Default)]
@@ -83,7 +83,14 @@ impl View {
 
 impl Views {
     /// Records a step; true if its view was one more that was seen before.
-    pub(super) fn took(&mut self, step: &Step, call: &Call, result: &ToolResult, beside: Beside, salt: u64) -> bool {
+    pub(super) fn took(
+        &mut self,
+        step: &Step,
+        call: &Call,
+        result: &ToolResult,
+        beside: StepContext,
+        salt: u64,
+    ) -> bool {
         if result.output.len() < VIEW {
             self.fresh |= step.is_news && call.edit == Edit::No || scrolls(&call.name);
             return false;
@@ -115,10 +122,10 @@ impl Views {
         }
     }
 
-    pub(super) fn told(&self, cx: &Cx<'_>) -> Option<Signal> {
+    pub(super) fn signal(&self, cx: &Cx<'_>) -> Option<Signal> {
         let again = self.again.as_ref()?;
         let times = again.row.times;
-        let found = Found {
+        let found = Stuck {
             kind: "nothing-new",
             name: "views",
             what: combine("stagnation/views", &[]),
@@ -129,7 +136,7 @@ impl Views {
             instead: "Work with what you have, or look at something that you have not looked at yet.",
             halt_reason: HaltReason::Stalled,
         };
-        Some(found.told(&again.row, cx))
+        Some(found.signal(&again.row, cx))
     }
 
     pub(super) fn fits(&self) -> bool {
@@ -137,7 +144,7 @@ impl Views {
     }
 }
 
-impl Again {
+impl RepeatedView {
     fn ends(&mut self) {
         (self.row, self.moved) = (Streak::default(), 0);
     }

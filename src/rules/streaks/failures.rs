@@ -3,7 +3,7 @@
 use super::{One, Row, Words, rows};
 use crate::model::{Body, Event, HaltReason, Outcome, Recommendation};
 use crate::rules::{Budget, Fact, Facts, Limits};
-use crate::state::{Sees, Sighting};
+use crate::state::{Sighting, Visibility};
 use crate::text::{combine, key, mark, number, printable, salted};
 use alloc::format;
 
@@ -60,7 +60,7 @@ const FAILURE_STREAK: Row = Row {
         let name = step.name(result);
         let target = call.and_then(|call| call.target).map_or(0, mark);
         // Code gets longer anyway.
-        let fields = call.filter(|call| !call.runs_a_program() && call.sees == Sees::Own);
+        let fields = call.filter(|call| !call.runs_a_program() && call.sees == Visibility::Own);
         let size = fields.map_or(0, |call| call.echo.length());
         let (key, mark) = (step.tool, step.mutations_after());
         Some(One { key, part, anew, mark, size, target, round, sighting, onset, name, counts, ..One::here(cx) })

@@ -20,14 +20,14 @@ const SEEN: usize = 3;
 /// The latest requests, oldest first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Chain {
-    asked: Ring<Asked>,
+    asked: Ring<PastRequest>,
     /// Requests dropped at their cap since this was last read.
     lost: u64,
 }
 codec!(struct Chain { asked, lost });
 
 #[derive(Clone, Debug)]
-struct Asked {
+struct PastRequest {
     /// The task whose counter is used.
     root: Key,
     from: Key,
@@ -36,7 +36,7 @@ struct Asked {
     embedding: Option<Embedding>,
     /// How often progress of the task had been measured before it.
     marks: u64,
-    part: Part,
+    part: RequestPart,
     /// No request like it was made before, and it is not counted yet.
     first: bool,
     sighting: Sighting,
@@ -44,21 +44,21 @@ struct Asked {
     earlier: Ring<Sighting>,
     onset: Onset,
 }
-codec!(struct Asked { root, from, to, request, embedding, marks, part, first, sighting, earlier, onset });
+codec!(struct PastRequest { root, from, to, request, embedding, marks, part, first, sighting, earlier, onset });
 
 /// A request's part in a ring.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Part {
+enum RequestPart {
     None,
     /// One of its steps.
     Link,
     /// The step that closes the ring, once a lap; with the number of agents.
     Close(u8),
 }
-codec!(enum Part { None: 0, Link: 1, Close(first): 2 });
+codec!(enum RequestPart { None: 0, Link: 1, Close(first): 2 });
 
 /// A request that was made before.
-pub(super) enum Again {
+pub(super) enum Repetition {
     /// With measured progress in between.
     Progress,
     /// Without any progress.
@@ -72,7 +72,7 @@ pub(super) enum Again {
     },
 }
 
-impl Asked {
+impl PastRequest {
     fn alike(&self, other: &Self, per_mille: u32) -> bool {
         match (&self.embedding, &other.embedding) {
             (Some(one), Some(two)) => one.alike(two, per_mille),
@@ -104,15 +104,15 @@ pub(crate) fn mismatch(states: &States, context: &Context, asking: &Collaboratio
 
 impl Chain {
     /// Records a request; `None` if it is new, or a step within a ring that was found already.
-    pub(super) fn take(&mut self, asking: &Collaboration, root: Key, marks: u64, cx: &Cx<'_>) -> Option<Again> {
+    pub(super) fn take(&mut self, asking: &Collaboration, root: Key, marks: u64, cx: &Cx<'_>) -> Option<Repetition> {
         let request = Request::of(&asking.request, cx.salt);
-        let mut asked = Asked {
+        let mut asked = PastRequest {
             root,
             from: agent_key(&asking.from),
             to: agent_key(&asking.to),
             embedding: asking.embedding.as_deref().and_then(Embedding::of),
             marks,
-            part: Part::None,
+            part: RequestPart::None,
             first: true,
             sighting: Sighting { key: request.whole(), ..cx.here },
             earlier: Ring::default(),
@@ -129,17 +129,17 @@ impl Chain {
                 asked.earlier = before.earlier.clone();
                 asked.earlier.push(before.sighting, SEEN);
                 if before.marks != marks {
-                    asked.part = Part::None;
-                    Some(Again::Progress)
-                } else if before.part == Part::Link {
+                    asked.part = RequestPart::None;
+                    Some(Repetition::Progress)
+                } else if before.part == RequestPart::Link {
                     // A lap of a ring counts once, where it closes.
                     asked.first = false;
                     None
                 } else {
-                    let ring = if let Part::Close(agents) = before.part { usize::from(agents) } else { 0 };
+                    let ring = if let RequestPart::Close(agents) = before.part { usize::from(agents) } else { 0 };
                     asked.first = false;
                     let sightings = asked.earlier.iter().copied().chain([asked.sighting]).collect();
-                    Some(Again::Loop { ring, onset: before.onset, first: before.first, sightings })
+                    Some(Repetition::Loop { ring, onset: before.onset, first: before.first, sightings })
                 }
             }
             None => self.ring(&mut asked, threshold),
@@ -151,7 +151,7 @@ impl Chain {
 
     /// The ring that a request closes, if any: walks back from the asking agent, along similar requests, to the agent
     /// that is asked.
-    fn ring(&mut self, asked: &mut Asked, threshold: u32) -> Option<Again> {
+    fn ring(&mut self, asked: &mut PastRequest, threshold: u32) -> Option<Repetition> {
         let mut path: Vec<usize> = Vec::new();
         let mut agents = alloc::vec![asked.to, asked.from];
         let mut to = asked.from;
@@ -179,20 +179,20 @@ impl Chain {
         let onset = self.asked.iter().nth(first)?.onset;
         for (at, before) in self.asked.iter_mut().enumerate() {
             if path.contains(&at) {
-                before.part = Part::Link;
+                before.part = RequestPart::Link;
             }
         }
-        asked.part = Part::Close(u8::try_from(agents.len()).unwrap_or(u8::MAX));
+        asked.part = RequestPart::Close(u8::try_from(agents.len()).unwrap_or(u8::MAX));
         asked.first = false;
         let mut sightings: Vec<Sighting> =
             path.iter().rev().filter_map(|at| Some(self.asked.iter().nth(*at)?.sighting)).collect();
         sightings.push(asked.sighting);
-        Some(Again::Loop { ring: agents.len(), onset, first: false, sightings })
+        Some(Repetition::Loop { ring: agents.len(), onset, first: false, sightings })
     }
 
     /// Drops the oldest embeddings beyond the cap.
     fn trim(&mut self) {
-        let held = |asked: &Asked| asked.embedding.as_ref().map_or(0, Embedding::bytes);
+        let held = |asked: &PastRequest| asked.embedding.as_ref().map_or(0, Embedding::bytes);
         let mut bytes: usize = self.asked.iter().map(held).sum();
         for asked in self.asked.iter_mut() {
             if bytes <= EMBEDDED {
@@ -209,7 +209,7 @@ impl Chain {
 
     /// Upper bound of its encoded size in bytes.
     pub(super) fn weight(&self) -> usize {
-        let asked = |asked: &Asked| {
+        let asked = |asked: &PastRequest| {
             let embedded = asked.embedding.as_ref().map_or(0, |embedding| embedding.bytes() + 4);
             let earlier: usize = asked.earlier.iter().map(Sighting::weight).sum();
             4 * KEY_BYTES

@@ -92,10 +92,10 @@ pub(super) struct Tracker {
     risen: bool,
     reading: Option<Reading>,
     checklist: u32,
-    since: Since,
+    since: SinceFailure,
     /// How often progress was measured so far.
     pub(super) marks: u64,
-    pub(super) asked: Option<Asked>,
+    pub(super) asked: Option<JudgeQuestion>,
     /// Agent of the latest failure, at most [`NAME`] characters.
     pub(super) failed: Option<String>,
     pub(super) at: Option<i64>,
@@ -173,7 +173,7 @@ impl Reading {
 
 /// What happened since the last failure.
 #[derive(Clone, Copy, Debug, Default)]
-struct Since {
+struct SinceFailure {
     /// The tests were read and compared with an earlier reading.
     compared: bool,
     improved: bool,
@@ -181,14 +181,14 @@ struct Since {
     /// The host has reported the number of failing tests, so the failure's text need not be read for it.
     told: bool,
 }
-codec!(struct Since { compared, improved, marked, told });
+codec!(struct SinceFailure { compared, improved, marked, told });
 
 /// A question to an outside judge, and what was answered.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Asked {
+pub(crate) struct JudgeQuestion {
     pub(crate) answer: Option<Answer>,
 }
-codec!(struct Asked { answer });
+codec!(struct JudgeQuestion { answer });
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Answer {
@@ -199,7 +199,7 @@ pub(crate) struct Answer {
 }
 codec!(struct Answer { verdict, confidence, added });
 
-impl Asked {
+impl JudgeQuestion {
     /// `None` if an answer does not count, otherwise the answer that it replaces, if any. The first answer counts, the
     /// same verdict again does not, and a contradicting one has to be more confident.
     pub(crate) fn takes(&self, evaluation: &Evaluation) -> Option<Option<Answer>> {
@@ -271,7 +271,7 @@ impl Tracker {
             risen: false,
             reading: None,
             checklist: 0,
-            since: Since::default(),
+            since: SinceFailure::default(),
             marks: 0,
             asked: None,
             failed: None,
@@ -360,8 +360,8 @@ impl Tracker {
             onset: cx.onset,
         };
         self.failures.push(past, cx.config.failures.history as usize);
-        self.since = Since::default();
-        self.asked = asked.then_some(Asked::default());
+        self.since = SinceFailure::default();
+        self.asked = asked.then_some(JudgeQuestion::default());
     }
 
     /// `3 → 5 → 8`.

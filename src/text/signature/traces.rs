@@ -43,11 +43,11 @@ struct Traces<'a> {
     /// The file of the latest Python frame, and of the latest one outside libraries.
     source: &'a str,
     own: &'a str,
-    open: Option<Open>,
+    open: Option<OpenError>,
 }
 
 /// An error whose first frame has not come yet.
-struct Open {
+struct OpenError {
     thrown: Thrown,
     caused: bool,
     /// Index of its line.
@@ -66,7 +66,7 @@ impl<'a> Traces<'a> {
         } else if let Some((class, message)) = headline(line) {
             let mut thrown = Thrown { class: class.to_owned(), detail: detail(message), file: String::new() };
             if self.source.is_empty() {
-                self.open = Some(Open { thrown, caused: line.starts_with("Caused by: "), at: index });
+                self.open = Some(OpenError { thrown, caused: line.starts_with("Caused by: "), at: index });
             } else {
                 thrown.file = file_key(if self.own.is_empty() { self.source } else { self.own });
                 self.python = Some(thrown);
@@ -90,7 +90,7 @@ impl<'a> Traces<'a> {
         if open.thrown.file.is_empty() && !is_last {
             return;
         }
-        let Some(Open { thrown, caused, .. }) = self.open.take() else { return };
+        let Some(OpenError { thrown, caused, .. }) = self.open.take() else { return };
         if caused {
             self.cause = Some(thrown);
         } else if self.script.is_none() {

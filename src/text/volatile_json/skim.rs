@@ -1,7 +1,7 @@
 //! What a long JSON object says, without reading all of it: only its own fields and those of what it wraps are looked
 //! at, and everything else is skipped.
 
-use super::super::answer::{Says, says};
+use super::super::answer::{AnswerMeaning, says};
 use super::super::late::first_of;
 use super::super::scan::{BLOCK, block, brackets};
 use super::super::states::{is_under_way, is_waiting_state};
@@ -9,8 +9,8 @@ use super::super::words::listed_name;
 use super::{COUNTS, ENDS, KEEPS, LISTS, MESSAGES, NEXT, WRAPPINGS, WRAPS, is_nothing, names_state};
 
 /// What the object that is the whole text says; `None` if that needs a full read.
-pub(in super::super) fn skim(text: &str) -> Option<Says> {
-    let (mut skim, mut said) = (Skim { text, at: 0 }, Says::default());
+pub(in super::super) fn skim(text: &str) -> Option<AnswerMeaning> {
+    let (mut skim, mut said) = (Skim { text, at: 0 }, AnswerMeaning::default());
     (skim.next()? == b'{').then_some(())?;
     skim.object(0, &mut said)?;
     skim.next().is_none().then_some(said.settled())
@@ -101,7 +101,7 @@ impl<'a> Skim<'a> {
     }
 
     /// Reads what an object says whose opening bracket has been read.
-    fn object(&mut self, depth: usize, says: &mut Says) -> Option<()> {
+    fn object(&mut self, depth: usize, says: &mut AnswerMeaning) -> Option<()> {
         let (mut full, mut nothing) = (false, false);
         let mut first = true;
         loop {
@@ -162,7 +162,7 @@ impl<'a> Skim<'a> {
 }
 
 /// Reads what a string says under its field's name; `None` if it has escapes and would have to be read.
-fn told(name: &str, text: Option<&str>, says_all: &mut Says) -> Option<()> {
+fn told(name: &str, text: Option<&str>, says_all: &mut AnswerMeaning) -> Option<()> {
     if listed_name(&MESSAGES, name) {
         let inner = says(text?);
         says_all.negative |= inner.negative;
@@ -216,7 +216,7 @@ mod tests {
                     let all = alloc::format!(
                         r#"{{"a":{{"b":{{"c":{list}}}}},"status":"running","list":{list},"found":false}}"#
                     );
-                    let says = Says { negative: true, waiting: true, ..Says::default() };
+                    let says = AnswerMeaning { negative: true, waiting: true, ..AnswerMeaning::default() };
                     assert_eq!(skim(&all), Some(says), "{all}");
                     assert_eq!(skim(all.strip_suffix('}').unwrap()), None, "{all}");
                 }
@@ -227,7 +227,7 @@ mod tests {
     #[test]
     fn whole_objects_alone() {
         for text in [r#"{"a":1}"#, " {\n \"a\" : { \"b\" : [ 1, \"]\" ] } , \"status\":\"done\"} ", "{}"] {
-            assert_eq!(skim(text), Some(Says::default()), "{text}");
+            assert_eq!(skim(text), Some(AnswerMeaning::default()), "{text}");
         }
         for text in ["", "[]", "{", r#"{"a":1"#, r#"{"a" 1}"#, r#"{"a":1}}"#, r#"{"a":1},{}"#, r#"{"a":"x}"#, r"{a:1}"]
         {

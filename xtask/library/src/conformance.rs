@@ -1,4 +1,4 @@
-//! What the native library answers to the conformance corpus, for every other front door to be compared with.
+//! The native library's answers to the conformance corpus, with which all other interfaces are compared.
 
 use crate::files::files;
 use crate::raw_scenario::{RawScenario, raw_scenarios};
@@ -10,7 +10,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Answers every scenario of `tests/corpus` natively and writes the answers down, one scenario a line.
+/// Answers every scenario of `tests/corpus` natively and writes the answers, one line per scenario.
 pub(crate) fn expected(root: &Path, out: &Path) -> Result<()> {
     let mut lines = String::new();
     let mut ids = BTreeSet::new();
@@ -32,14 +32,15 @@ pub(crate) fn expected(root: &Path, out: &Path) -> Result<()> {
     fs::write(out, lines).with_context(|| format!("cannot write {}", out.display()))
 }
 
-/// The scenario files, in the order of their names.
+/// The scenario files, sorted by name.
 pub(crate) fn corpus(root: &Path) -> Result<Vec<PathBuf>> {
     let mut paths = files(&root.join("tests/corpus"))?;
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "jsonl"));
     Ok(paths)
 }
 
-/// The answers to one scenario. Half way the detector goes through a snapshot: what comes back must answer alike.
+/// The answers to one scenario. Halfway through, the detector is replaced by one restored from its snapshot, which must
+/// give the same answers.
 fn answers(scenario: &RawScenario) -> Result<Value, Error> {
     let config = scenario.config.as_deref().unwrap_or_default();
     let mut detector = json::detector(config)?;

@@ -1,5 +1,5 @@
-//! What `cargo xtask` asks the library itself. A program of its own, so that the build script need not compile the library
-//! before it begins.
+//! The `cargo xtask` commands that use the library. A separate program, so that the build script starts without compiling
+//! the library.
 
 mod conformance;
 mod schema;
@@ -18,7 +18,7 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,
-        // What is wrong, for a person; where in this program it was noticed helps nobody.
+        // The message for a person, without the place in this program where the error occurred.
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::FAILURE

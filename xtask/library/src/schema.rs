@@ -1,5 +1,5 @@
-//! What is generated from the core: the published JSON Schemas, and what documents and TypeScript know of rules, formats
-//! and settings.
+//! Files generated from the core: the published JSON Schemas, and the tables of rules, formats and settings in documents
+//! and TypeScript.
 
 use anyhow::{Context, Result, bail};
 use loopwarden::transcript::Format;
@@ -19,7 +19,7 @@ pub(crate) fn write(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Fails when a committed file is not the one the model gives.
+/// Fails if a committed file differs from what the model generates.
 pub(crate) fn check(root: &Path) -> Result<()> {
     let drifted = drifted(root)?;
     if drifted.is_empty() {
@@ -29,7 +29,7 @@ pub(crate) fn check(root: &Path) -> Result<()> {
     bail!("{} differ from the model; run `cargo xtask schema` and commit the result", names.join(", "))
 }
 
-/// The folder of the schemas, inside the npm package that ships them.
+/// The folder of the schemas, in the npm package that ships them.
 const FOLDER: &str = "js/schema";
 
 /// Path and text of every schema whose file is missing or different.
@@ -43,7 +43,7 @@ fn drifted(root: &Path) -> Result<Vec<(PathBuf, String)>> {
     let page = (page.clone(), rules_page(&fs::read_to_string(&page).unwrap_or_default())?);
     for (path, text) in schemas.chain([(generated("rules.ts"), rules_module()?), (generated("names.ts"), names), page])
     {
-        // git may have checked the file out with other line ends.
+        // git may have checked the file out with other line endings.
         let present = fs::read_to_string(&path).unwrap_or_default().replace("\r\n", "\n");
         if present != text {
             drifted.push((path, text));
@@ -52,7 +52,7 @@ fn drifted(root: &Path) -> Result<Vec<(PathBuf, String)>> {
     Ok(drifted)
 }
 
-/// What TypeScript knows of the rules.
+/// The table of rules for TypeScript.
 fn rules_module() -> Result<String> {
     let rows: Result<Vec<String>> =
         rules().iter().map(|rule| Ok(format!("  {},\n", serde_json::to_string(rule)?))).collect();
@@ -68,7 +68,7 @@ fn rules_module() -> Result<String> {
     ))
 }
 
-/// What TypeScript knows by name: formats, and the fields of a configuration.
+/// The names that TypeScript needs: formats, and the fields of a configuration.
 fn names_module(schemas: &[(&str, String)]) -> Result<String> {
     let config = schemas.iter().find(|(name, _)| *name == "config").map_or("", |(_, text)| text);
     let config: Value = serde_json::from_str(config).context("the configuration has no schema")?;
@@ -83,10 +83,10 @@ fn names_module(schemas: &[(&str, String)]) -> Result<String> {
     ))
 }
 
-/// Where the table of rules stands in its page.
+/// Where the table of rules begins and ends in its page.
 const TABLE: [&str; 2] = ["<!-- rules: made from the core by `cargo xtask schema` -->\n", "<!-- /rules -->"];
 
-/// The page about the rules with the table anew, and all else as it is.
+/// The page about the rules with its table regenerated and everything else unchanged.
 fn rules_page(page: &str) -> Result<String> {
     let [begin, end] = TABLE;
     let (before, rest) = page.split_once(begin).context("docs/rules.md has no place for the table of rules")?;
@@ -105,7 +105,7 @@ fn all() -> Result<Vec<(&'static str, String)>> {
     let (repository, version) = (env!("CARGO_PKG_REPOSITORY"), env!("CARGO_PKG_VERSION"));
     let text = |(name, mut schema): (&'static str, Schema)| {
         let object = schema.ensure_object();
-        // Where the schema of this version can be read once it is tagged.
+        // The address of the schema of this version once it is tagged.
         object.insert("$id".into(), format!("{repository}/raw/v{version}/js/schema/{name}.schema.json").into());
         plain_descriptions(object);
         Ok((name, serde_json::to_string_pretty(&schema)? + "\n"))
@@ -113,7 +113,7 @@ fn all() -> Result<Vec<(&'static str, String)>> {
     model::schemas().into_iter().map(text).collect()
 }
 
-/// Descriptions are written for Rust's documentation: the first paragraph is for everybody, links are not.
+/// Descriptions are written for Rust's documentation: only the first paragraph is kept, without links.
 fn plain_descriptions(schema: &mut Map<String, Value>) {
     for value in schema.values_mut() {
         match value {

@@ -1,4 +1,4 @@
-//! What fuzzing begins with.
+//! The initial inputs for fuzzing.
 
 use crate::conformance;
 use crate::files::files;
@@ -11,7 +11,7 @@ use std::fs;
 use std::hash::{DefaultHasher, Hasher};
 use std::path::Path;
 
-/// Gives the fuzzer something to start from: the corpus of scenarios, and the words of the event schema.
+/// Writes the fuzzer's initial inputs: the corpus of scenarios, and a dictionary of the words of the event schema.
 pub(crate) fn write(root: &Path, home: &Path, longest: usize, targets: &[&str]) -> Result<()> {
     let seed = |target: &str, bytes: &[u8]| keep(home, target, bytes, longest);
     for target in targets {
@@ -30,7 +30,7 @@ pub(crate) fn write(root: &Path, home: &Path, longest: usize, targets: &[&str]) 
             for event in &scenario.events {
                 door.push('\n');
                 door.push_str(&event.text);
-                // A refused event is part of some scenarios; it has no state and no text to start from.
+                // Some scenarios contain invalid events, which have neither state nor text to start from.
                 let _ = json::record(&mut detector, &event.text);
                 if let Ok(event) = json::event(&event.text)
                     && let Some((kind, text)) = scanned(&event.body)
@@ -55,7 +55,7 @@ pub(crate) fn write(root: &Path, home: &Path, longest: usize, targets: &[&str]) 
     fs::write(home.join("json.dict"), dictionary).context("cannot write the fuzzer's dictionary")
 }
 
-/// The kind of the text target that scans an event's text like the event itself, and the text.
+/// The text of an event, and the kind under which the text target scans it as the event would.
 fn scanned(body: &Body) -> Option<(u8, &str)> {
     match body {
         Body::Output(output) => Some((0, &output.text)),
@@ -67,7 +67,7 @@ fn scanned(body: &Body) -> Option<(u8, &str)> {
     }
 }
 
-/// Keeps an input under a name made of it, unless it is longer than any that is tried.
+/// Writes an input under a name derived from it, unless it is longer than the fuzzer tries.
 fn keep(home: &Path, target: &str, bytes: &[u8], longest: usize) -> Result<()> {
     if bytes.len() > longest {
         return Ok(());
@@ -78,7 +78,7 @@ fn keep(home: &Path, target: &str, bytes: &[u8], longest: usize) -> Result<()> {
     fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// Every name and word that the schemas know.
+/// All names and words in the schemas.
 fn collect(schema: &Value, words: &mut BTreeSet<String>) {
     match schema {
         Value::Object(map) => {
