@@ -9,7 +9,7 @@
 use crate::codec::codec;
 use crate::model::{Body, Channel, Event, HaltReason, HostKind, Recommendation, Role};
 use crate::rules::news::{HostWords, rests};
-use crate::rules::streak::sure;
+use crate::rules::streak::capped_confidence;
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, SignalParts};
 use crate::state::{Latest, Onset, Sighting};
 use crate::text::{key, mark, said};
@@ -134,7 +134,7 @@ impl Rule for ContinuationLoop {
                 kind: "text-alone",
                 identity,
                 count,
-                confidence: sure((650, 30, 10), count),
+                confidence: capped_confidence((650, 30, 10), count),
                 signature: SmolStr::new_static(Self::ID),
                 message,
                 instead: "Make the next call, or say plainly which decision or information is missing.",

@@ -11,7 +11,7 @@ mod row;
 
 use crate::codec::{Codec, Reader, codec};
 use crate::model::{HaltReason, Recommendation};
-use crate::rules::streak::sure;
+use crate::rules::streak::capped_confidence;
 use crate::rules::{Cx, Extra, Fact, Facts, Limits, Outlook, Rule, Signal, SignalParts, View, advisory};
 use crate::state::{Call, Changes, Occurrence, Onset, Ring, Step};
 use crate::text::{Key, combine, mark, printable, sorted};
@@ -304,7 +304,7 @@ impl Walk {
                 kind: "repeated-lap",
                 identity,
                 count: laps,
-                confidence: sure((650, 50, 7), laps),
+                confidence: capped_confidence((650, 50, 7), laps),
                 signature: cx.named(&format!("cycle:{period}"), '#', shown),
                 message,
                 instead: if scale > 1 {

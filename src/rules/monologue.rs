@@ -13,7 +13,7 @@
 use crate::codec::codec;
 use crate::model::{Channel, HaltReason, Recommendation};
 use crate::rules::news::{HostWords, rests};
-use crate::rules::streak::sure;
+use crate::rules::streak::capped_confidence;
 use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Rule, Signal, SignalParts, View, advisory};
 use crate::state::{Latest, Onset, Ring, Sighting, agent_of};
 use crate::text::{Key, combine, said};
@@ -137,7 +137,7 @@ impl Text {
             kind,
             identity: self.key,
             count,
-            confidence: sure((if idle { 700 } else { 600 }, 30, 9), count),
+            confidence: capped_confidence((if idle { 700 } else { 600 }, 30, 9), count),
             signature: cx.named("said", '#', said),
             message: format!("The agent said the same thing {times} times; {between}"),
             instead: "Do the next thing instead of announcing it, or say what prevents it.",

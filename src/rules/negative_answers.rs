@@ -216,7 +216,7 @@ fn see(
         let name = printable(step.name(result), 48);
         let calls = window.seen.len();
         Streak::of(window.negative().map(|answer| answer.seen.get())).signal(SignalParts {
-            kind: "empty-handed",
+            kind: "nothing-found",
             identity: combine("negative-answers", &[window.tool]),
             count,
             confidence: confidence(400, 40, count),

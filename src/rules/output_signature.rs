@@ -10,7 +10,7 @@
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
-use crate::rules::streak::sure;
+use crate::rules::streak::capped_confidence;
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, SignalParts, many};
 use crate::state::{Flow, KEY_BYTES, Onset, Ring, ScopeKeys, Sighting};
 use crate::text::{Key, combine, salted};
@@ -162,7 +162,7 @@ impl Window {
             kind: "unchanged-signature",
             identity: combine("output-signature", &[self.task, self.agent, what]),
             count,
-            confidence: sure((750, 40, 5), count),
+            confidence: capped_confidence((750, 40, 5), count),
             signature: signature.to_string().into(),
             message,
             instead: "Name the assumption that all of them share, and test that assumption first.",

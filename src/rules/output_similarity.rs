@@ -7,7 +7,7 @@
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
-use crate::rules::streak::sure;
+use crate::rules::streak::capped_confidence;
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, SignalParts, many};
 use crate::state::{Flow, Onset, Ring, ScopeKeys, Sighting};
 use crate::text::{Key, Pattern, combine, gist, is_gist, salted};
@@ -105,7 +105,7 @@ impl Rule for OutputSimilarity {
                 kind: "similar-output",
                 identity: combine("output-similarity", &[cx.task, cx.agent, identity]),
                 count,
-                confidence: sure((600, 50, 6), count),
+                confidence: capped_confidence((600, 50, 6), count),
                 signature: SmolStr::new_static(Self::ID),
                 message,
                 instead: "Name what differs between these outputs, and work on that alone.",

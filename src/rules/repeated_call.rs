@@ -28,7 +28,7 @@
 
 use crate::codec::{Codec, Reader, codec};
 use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
-use crate::rules::streak::sure;
+use crate::rules::streak::capped_confidence;
 use crate::rules::{Cx, Extra, Fact, Facts, Limits, Outlook, Rule, Signal, SignalParts, View, outcome_words};
 use crate::state::{Call, Latest, Marked, Onset, Packed, Ring, Step, Time, WAITED, short_mark};
 use crate::text::{
@@ -589,7 +589,7 @@ fn unseen(result: &ToolResult) -> bool {
 
 /// Confidence in per mille: 696 at six points, and at most 980, from twenty-four on.
 fn confidence(points: u32) -> u16 {
-    sure((600, 16, 24), points).min(980)
+    capped_confidence((600, 16, 24), points).min(980)
 }
 
 impl Rule for RepeatedCall {

@@ -6,7 +6,7 @@
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Outcome, Recommendation, ToolResult};
-use crate::rules::streak::sure;
+use crate::rules::streak::capped_confidence;
 use crate::rules::windows::{After, Row, Window, windows};
 use crate::rules::{Cx, Facts, Limits, Outlook, Signal, SignalParts, elsewhere, foreseen};
 use crate::state::{Call, Occurrence, Sighting, Step, Time};
@@ -150,7 +150,7 @@ impl Window<Outing> {
             kind: if different { "changing-arguments" } else { "same-arguments" },
             identity,
             count,
-            confidence: sure((650, 40, 8), count),
+            confidence: capped_confidence((650, 40, 8), count),
             signature: cx.named(&tool, '!', class),
             message,
             instead: if batch {

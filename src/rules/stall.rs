@@ -5,7 +5,7 @@
 use crate::model::{Body, Config, HaltReason, Level, OnStall, Recommendation};
 use crate::rules::identical_output::IDENTICAL_OUTPUT;
 use crate::rules::oscillation::OSCILLATION;
-use crate::rules::streak::sure;
+use crate::rules::streak::capped_confidence;
 use crate::rules::unchanged_diff::UNCHANGED_DIFF;
 use crate::rules::unchanged_failures::UNCHANGED_FAILURES;
 use crate::rules::{Cx, Extra, Fact, Facts, HostAdvice, Limits, Outlook, Rule, Signal, SignalParts, View};
@@ -140,7 +140,7 @@ fn stalled(stall: Stall<'_>, task: &Task, cx: &Cx<'_>) -> Option<Signal> {
         kind: stall.kind,
         identity: combine("stall", &[key("kind", stall.kind.as_bytes()), stall.key, task.key()]),
         count: stall.count,
-        confidence: sure((700, 45, 6), stall.count),
+        confidence: capped_confidence((700, 45, 6), stall.count),
         signature: stall.signature,
         message: stall.message,
         instead: stall.instead,

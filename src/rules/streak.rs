@@ -46,7 +46,7 @@ impl Streak {
 }
 
 /// Confidence in per mille: `none + each * min(count, most)`, given as (none, each, most).
-pub(super) fn sure((none, each, most): (u32, u32, u32), count: u32) -> u16 {
+pub(super) fn capped_confidence((none, each, most): (u32, u32, u32), count: u32) -> u16 {
     u16::try_from(none.saturating_add(each.saturating_mul(count.min(most)))).unwrap_or(1000)
 }
 

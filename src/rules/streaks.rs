@@ -14,7 +14,7 @@ pub(crate) use turns::{BlankTurns, CompactionLoop, HookLoop};
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
-use crate::rules::streak::{Streak, sure};
+use crate::rules::streak::{Streak, capped_confidence};
 use crate::rules::{Budget, Cx, Fact, Facts, Limits, Outlook, Signal, SignalParts, View, advisory};
 use crate::state::{Onset, Ring, Sighting};
 use crate::text::{Key, mark};
@@ -37,8 +37,8 @@ pub(super) struct Row {
     /// Only streaks with different parts are evidence: several error classes, or several calls.
     pub(super) mixed: bool,
     pub(super) kind: &'static str,
-    /// Parameters of [`sure`] for the confidence, which is capped at 980 if it grows.
-    pub(super) sure: (u32, u32, u32),
+    /// Parameters of [`capped_confidence`] for the confidence, which is capped at 980 if it grows.
+    pub(super) confidence: (u32, u32, u32),
     pub(super) instead: &'static str,
     pub(super) recommendation: Recommendation,
     pub(super) halt_reason: HaltReason,
@@ -108,16 +108,17 @@ pub(crate) struct Entry {
     pub(super) part: u32,
     /// Factor on all thresholds.
     scale: u16,
-    /// Bit set of recent targets, and the number of occurrences without a new target.
+    /// Bit set of recent targets.
     targets: u32,
-    old: u16,
+    /// Number of occurrences without a new target.
+    without_new_target: u16,
     /// Length of the longest call.
     size: u16,
     /// Bit set of the parts; 0 until a second part occurs.
     parts: u32,
     pub(super) streak: Streak,
 }
-codec!(struct Entry { owner, key, what, round, mark, part, scale, targets, old, size, parts, streak });
+codec!(struct Entry { owner, key, what, round, mark, part, scale, targets, without_new_target, size, parts, streak });
 
 impl One<'_> {
     /// An occurrence at this event, with nothing that distinguishes it from others.
@@ -153,7 +154,7 @@ impl One<'_> {
 impl Entry {
     /// Whether most targets were new. Half is enough, as some share a bit by chance.
     fn is_elsewhere(&self) -> bool {
-        u32::from(self.old).saturating_mul(2) < self.streak.times
+        u32::from(self.without_new_target).saturating_mul(2) < self.streak.times
     }
 
     /// Whether a call is longer than any before and has a new part, except every third time ([`GROWN`]).
@@ -180,7 +181,7 @@ impl Entry {
             let new = one.target != 0 && self.targets & bit == 0;
             // With half of the bits set, too many targets would collide.
             self.targets = if self.targets.count_ones() >= 16 { bit } else { self.targets | bit };
-            self.old = self.old.saturating_add(u16::from(!new));
+            self.without_new_target = self.without_new_target.saturating_add(u16::from(!new));
         }
         self.part = if self.part == 0 { one.part } else { self.part };
     }
@@ -214,7 +215,7 @@ impl Row {
             kind: self.kind,
             identity: words.identity,
             count,
-            confidence: sure(self.sure, count).min(if self.sure.1 == 0 { 1000 } else { 980 }),
+            confidence: capped_confidence(self.confidence, count).min(if self.confidence.1 == 0 { 1000 } else { 980 }),
             signature: words.signature,
             message: words.message,
             instead: self.instead,

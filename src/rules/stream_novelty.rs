@@ -7,7 +7,7 @@
 //! anything new; for rows, whether all of them were there before, including those since the first repeated one.
 
 use crate::model::{HaltReason, Recommendation};
-use crate::rules::streak::sure;
+use crate::rules::streak::capped_confidence;
 use crate::rules::streams::{Listener, Streams, WHOLE, channel_words};
 use crate::rules::{Cx, Extra, Fact, Facts, Limits, Rule, Signal, SignalParts};
 use crate::state::Sighting;
@@ -66,7 +66,7 @@ impl Rule for StreamNovelty {
             kind,
             identity,
             count: drift.points,
-            confidence: sure((700, 5, 40), drift.points),
+            confidence: capped_confidence((700, 5, 40), drift.points),
             signature: cx.named(channel, '%', began),
             message,
             instead: if drift.rows > 0 {

@@ -6,7 +6,7 @@
 //! still streaming; how much is enough was measured on long honest messages.
 
 use crate::model::{Conventions, HaltReason, Level, Recommendation};
-use crate::rules::streak::sure;
+use crate::rules::streak::capped_confidence;
 use crate::rules::streams::{Listener, Streams, WHOLE, channel_words};
 use crate::rules::{Cx, Extra, Fact, Facts, Limits, Outlook, Rule, Signal, SignalParts, View, rungs};
 use crate::state::Sighting;
@@ -125,7 +125,7 @@ impl Rule for StreamPeriod {
                 kind: "exact-period",
                 identity: combine("stream-period", &[found.unit, heard.agent]),
                 count,
-                confidence: sure((800, 10, 19), copies),
+                confidence: capped_confidence((800, 10, 19), copies),
                 signature: cx.named(channel, '~', unit),
                 message,
                 instead: "Cut the text where it starts to repeat, and go on with something that has not been said yet.",

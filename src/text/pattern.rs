@@ -103,7 +103,7 @@ pub(crate) fn compile(pattern: &str) -> Result<Pattern, String> {
     };
     let written = ParserBuilder::new().nest_limit(NEST).build().parse(pattern);
     let written = written.map_err(|error| malformed(format!("{error}")))?;
-    ast::visit(&written, Cases)?;
+    ast::visit(&written, Unsupported)?;
     let parsed = Translator::new().translate(pattern, &written);
     let parsed = parsed.map_err(|error| malformed(format!("{error}")))?;
     if states(&parsed) > STATES {
@@ -120,9 +120,9 @@ pub(crate) fn compile(pattern: &str) -> Result<Pattern, String> {
 /// Rejects ignoring the case of non-ASCII letters, and Unicode properties. Their tables are larger than everything else
 /// that patterns need, so the modules are built without them. A native build may have them because another crate does,
 /// and must not accept what the modules reject.
-struct Cases;
+struct Unsupported;
 
-impl ast::Visitor for Cases {
+impl ast::Visitor for Unsupported {
     type Output = ();
     type Err = String;
 

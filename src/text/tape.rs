@@ -588,7 +588,7 @@ impl Read<'_> {
     }
 
     /// Marks a number as a time.
-    pub(super) fn is_time(&mut self, at: u32) {
+    pub(super) fn mark_time(&mut self, at: u32) {
         if let Some(node) = self.tape.nodes.get_mut(at as usize) {
             node.tag = Tag::Time;
             node.flags &= !VERBATIM;

@@ -209,7 +209,7 @@ fn mask(read: &mut Read<'_>, buffer: &mut String) -> usize {
         let is_time = if node.tag == Tag::Number {
             let is_time = is_epoch(read, node);
             if is_time {
-                read.is_time(at);
+                read.mark_time(at);
             }
             is_time
         } else {

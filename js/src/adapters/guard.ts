@@ -18,8 +18,10 @@ import { ACTS, NAME, OPEN, packed, SCOPES, type Stand, unpacked } from "./stand.
 
 export { LoopHalt, type LoopHaltRecord };
 
-/** Maximum number of notes waiting for the next model call, and of kinds of warnings given. */
+/** Maximum number of notes waiting for the next model call. */
 const NOTES = 8;
+/** Maximum number of kinds of warnings given. */
+const WARNINGS = 8;
 /** Number of a conversation's latest calls by which its run is recognised. */
 const LATEST = 8;
 /** UTF-16 code units kept of each end of a call id that is longer than three times this. */
@@ -626,7 +628,7 @@ export class Guard {
   }
 
   #say({ warned }: Shared, kind: string, message: string, cause: unknown): void {
-    if (warned.has(kind) || warned.size >= NOTES) return;
+    if (warned.has(kind) || warned.size >= WARNINGS) return;
     warned.add(kind);
     try {
       if (this.#options.onWarning) this.#options.onWarning(message, cause);

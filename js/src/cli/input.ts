@@ -17,7 +17,7 @@ import { short } from "../replay/summarise.ts";
 import type { TranscriptFormat } from "../transcript.ts";
 import { oneOf, UsageError } from "./args.ts";
 import { InputError, reasonOf } from "./failure.ts";
-import { LARGEST } from "./name.ts";
+import { MAX_CONFIG } from "./name.ts";
 import { progress, tell } from "./print.ts";
 
 const fstat = (descriptor: number): Promise<BigIntStats> => promisify(fstatOf)(descriptor, { bigint: true });
@@ -37,7 +37,7 @@ export async function text(file: string): Promise<string> {
   let whole = "";
   for await (const chunk of chunks(file, "configuration")) {
     whole += chunk;
-    if (whole.length > LARGEST) throw new InputError(`${shown(file)}: is too large for a configuration`);
+    if (whole.length > MAX_CONFIG) throw new InputError(`${shown(file)}: is too large for a configuration`);
   }
   return whole;
 }

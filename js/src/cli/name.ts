@@ -4,4 +4,4 @@
 export const NAME = "loopwarden.json";
 
 /** Maximum length of a configuration, in characters or bytes: a repository may contain anything. */
-export const LARGEST: number = 256 * 1024;
+export const MAX_CONFIG: number = 256 * 1024;

@@ -43,7 +43,7 @@ function evidenceWords({ rule, finding, fullest }: Loop, events: number, differ:
   const worth = unit === "points" && WORTH[rule] !== undefined ? ` (one more is worth ${WORTH[rule]})` : "";
   const counted = `${fullest.count} ${unit}${worth}`;
   const sure = `${Math.round(finding.confidence / 10)} % sure`;
-  const told = `: ${counted}; its threshold for ${finding.level} is ${finding.threshold}. The rule estimates that it is ${sure} that this is a loop; the estimate does not affect the level.`;
+  const told = `: ${counted}; its threshold for ${finding.level} is ${finding.threshold}. The rule is ${sure} that this is a loop, which does not affect the level.`;
   const why =
     events < 2
       ? ""

@@ -85,7 +85,7 @@ export function headline(
   if (loop === undefined) {
     const count = number(share.judged, "event");
     if (marked > 0) {
-      const detail = `${number(marked, "finding")} of this run ${marked === 1 ? "is" : "are"} marked as a false alarm; nothing else was found in its ${count}.`;
+      const detail = `${number(marked, "finding")} of this run ${marked === 1 ? "is marked as a false alarm" : "are marked as false alarms"}; nothing else was found in its ${count}.`;
       return {
         level: "continue",
         title: "No loop in this run, according to you",

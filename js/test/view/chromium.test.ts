@@ -155,8 +155,8 @@ test("what repeats, what differs and what counts as equal stand side by side", a
   const digests = await page.locator("#evidence .digest code").allInnerTexts();
   assert.equal(digests[0], digests[1]);
   assert.ok((await page.locator("#evidence .masked").count()) > 0, "the anchors differ and count as equal");
-  assert.match(await page.locator("#evidence").innerText(), /whatever the marked words say/);
-  assert.match(await page.locator("#evidence").innerText(), /estimate is that it is \d+ % sure of a loop/);
+  assert.match(await page.locator("#evidence").innerText(), /the marked words do not count/);
+  assert.match(await page.locator("#evidence").innerText(), /The rule is \d+ % sure that this is a loop/);
   await sides.first().locator("select").selectOption({ index: 1 });
   assert.match(await page.locator("#evidence .side select").first().locator("option:checked").innerText(), /^2 of/);
 });
@@ -171,7 +171,7 @@ test("where nothing differs no marked words are spoken of, and code with backtic
   await page.locator("#read").click();
   await judged(page);
   const evidence = await page.locator("#evidence").innerText();
-  assert.match(evidence, /these two are the same thing\./);
+  assert.match(evidence, /treats these two as equal\./);
   assert.doesNotMatch(evidence, /differs/);
   const report = page.locator("#report");
   await report.locator("code", { hasText: "error: see `cat -n` first" }).first().waitFor({ state: "attached" });
@@ -282,7 +282,7 @@ test("what cannot be read is told in place", async () => {
   await using page = await open("empty.html");
   await page.locator("#paste").fill('{"type":"output"}\nno json');
   await page.locator("#read").click();
-  await page.locator("#refusal", { hasText: /no event that can be read.*Line 1/ }).waitFor();
+  await page.locator("#refusal", { hasText: /no readable event.*Line 1/ }).waitFor();
   assert.equal(await page.locator("#headline").isVisible(), false);
 });
 
@@ -342,7 +342,7 @@ test("a run whose every finding is a false alarm has no headline of a loop", asy
     await page.locator(".proposal").first().waitFor();
   }
   await page.locator("#headline.continue").waitFor();
-  assert.match(await page.locator("#headline").innerText(), /as you say/);
+  assert.match(await page.locator("#headline").innerText(), /according to you/);
 });
 
 test("stepping: keys and buttons, the slider tells where", async () => {
@@ -371,7 +371,7 @@ test("stepping: keys and buttons, the slider tells where", async () => {
   assert.ok((await now()) > first);
   await page.keyboard.press("p");
   assert.equal(await now(), first);
-  assert.match(await page.locator("#event").innerText(), /Said to the agent/);
+  assert.match(await page.locator("#event").innerText(), /Guidance for the agent/);
   await page.locator("#events .events").focus();
   await page.keyboard.press("ArrowDown");
   assert.equal(await now(), first + 1);

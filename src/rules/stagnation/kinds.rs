@@ -33,9 +33,9 @@ pub(super) struct Kinds {
     /// Number of the latest step that a closer look found to bring something new.
     news: u32,
     /// The latest call was declared to poll.
-    waited: bool,
+    polled: bool,
 }
-codec!(struct Kinds { again, at, changes, own, seen, news, waited });
+codec!(struct Kinds { again, at, changes, own, seen, news, polled });
 
 /// What came again.
 #[derive(Clone, Debug, Default)]
@@ -264,11 +264,11 @@ impl Kinds {
         let paused = self.at.zip(step.at).is_some_and(|(last, now)| now.saturating_sub(last) >= WAITED);
         let waits = facts.waiting
             || facts.transient
-            || self.waited
+            || self.polled
             || listed && !heard && paused
             || step.watches()
             || step.paused() && call.watches;
-        (self.at, self.waited) = (step.at.into(), call.polling);
+        (self.at, self.polled) = (step.at.into(), call.polling);
         let before = self.changes;
         let change = step.own.after > step.own.before && (step.kin.before.is_none() || call.edit != Edit::No);
         let sees = call.sees;

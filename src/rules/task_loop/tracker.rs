@@ -204,21 +204,25 @@ impl JudgeQuestion {
     /// same verdict again does not, and a contradicting one has to be more confident.
     pub(crate) fn takes(&self, evaluation: &Evaluation) -> Option<Option<Answer>> {
         match self.answer {
-            Some(answer) if answer.verdict == evaluation.verdict || sure(evaluation) <= answer.confidence => None,
+            Some(answer)
+                if answer.verdict == evaluation.verdict || capped_confidence(evaluation) <= answer.confidence =>
+            {
+                None
+            }
             known => Some(known),
         }
     }
 
     /// Remembers an answer that [`Self::takes`] let pass.
     pub(crate) fn answered(&mut self, evaluation: &Evaluation, added: u32) {
-        self.answer = Some(Answer { verdict: evaluation.verdict, confidence: sure(evaluation), added });
+        self.answer = Some(Answer { verdict: evaluation.verdict, confidence: capped_confidence(evaluation), added });
     }
 }
 
 /// Confidence, in per mille, of a judge who gives none.
 const UNSAID: u16 = 500;
 
-fn sure(evaluation: &Evaluation) -> u16 {
+fn capped_confidence(evaluation: &Evaluation) -> u16 {
     evaluation.confidence.unwrap_or(UNSAID)
 }
 

@@ -16,7 +16,7 @@ import { nearest } from "../../replay/nearest.ts";
 import { type Options, parse, UsageError } from "../args.ts";
 import { InputError, reasonOf } from "../failure.ts";
 import { inert, safe } from "../harmless.ts";
-import { LARGEST, NAME } from "../name.ts";
+import { MAX_CONFIG, NAME } from "../name.ts";
 import { type Dialect, understood } from "./dialect.ts";
 import { type Entry, type Folded, forget, Journal } from "./journal.ts";
 
@@ -264,7 +264,7 @@ function configFile(values: Values, { cwd }: HookInput): string | undefined {
     return undefined;
   }
   if (!found.isFile()) throw new InputError(`${file}: is not a file`);
-  if (found.size > LARGEST) throw new InputError(`${file}: is too large for a configuration`);
+  if (found.size > MAX_CONFIG) throw new InputError(`${file}: is too large for a configuration`);
   return file;
 }
 
