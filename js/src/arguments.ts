@@ -23,7 +23,7 @@ export function json(
     if (circle !== undefined) {
       const inside = (path: string) => [name, path].filter((part) => part !== undefined && part !== "").join(".");
       const whole = inside(circle.of) === "" ? "the whole" : `\`${inside(circle.of)}\``;
-      const message = `cannot be written as JSON: it is ${whole} again, which holds it`;
+      const message = `cannot be written as JSON: it is circular, it contains ${whole} again`;
       throw new LoopwardenError({ code, message, field: inside(circle.at) }, { cause });
     }
     const message = `cannot be written as JSON: ${reason(cause)}`;

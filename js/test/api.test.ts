@@ -156,7 +156,7 @@ test("what JSON cannot carry is refused and nothing is lost", () => {
   const cycle: { self?: unknown } = {};
   cycle.self = cycle;
   const error = refused(() => detector.record({ ...call, args: cycle }), "invalid-event", "args.self");
-  assert.match(error.message, /it is `args` again, which holds it/);
+  assert.match(error.message, /it is circular, it contains `args` again/);
   assert.ok(error.cause instanceof TypeError);
   const list: unknown[] = [cycle];
   refused(() => detector.record({ ...call, args: { twice: [list, list] } }), "invalid-event", "args.twice[0][0].self");
@@ -287,7 +287,7 @@ test("detectors share nothing and give their memory back", () => {
 test("a time that is no number, and a number that is too large, are told with what is to be there", () => {
   const detector = new LoopDetector();
   const expected = "expected milliseconds since 1970 as a whole number";
-  const parse = "; `Date.parse` makes it of such a text";
+  const parse = "; convert it with `Date.parse`";
   const at = (value: unknown) => ({ type: "output", text: "", at: value }) as never;
   for (const [event, message] of [
     [at(new Date(0)), `\`at\`: invalid type: string "1970-01-01T00:00:00.000Z", ${expected}${parse}`],

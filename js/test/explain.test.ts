@@ -390,7 +390,7 @@ test("what comes next is what comes next for what there is", async () => {
   const { stdout } = await loopwarden("explain", clicks, "--at", "9");
   assert.match(
     stdout,
-    /^ {2}5 different calls: nudge 4 reached; only told: block and halt do not apply to this kind of finding$/m,
+    /^ {2}5 different calls: nudge 4 reached; advisory: block and halt do not apply to this kind of finding$/m,
   );
   // Tools with thresholds of their own.
   await writeFile(join(folder, "own.json"), '{"tools":{"deploy_*":{"rules":{"same-answer":{"block":7}}}}}');

@@ -247,7 +247,7 @@ impl<'a> Judging<'a> {
             Body::ToolCall(call) => self.call(call),
             Body::ToolResult(result) => self.result(result),
             _ if self.context.synthetic => self.show(&Fact::Synthetic(event)),
-            Body::Message(message) if message.role == Role::User => self.heard(message),
+            Body::Message(message) if message.role == Role::User => self.user_message(message),
             Body::Message(message) if message.role == Role::System => {
                 self.run.ordered.told(ordered_times(&message.text));
                 self.show(&Fact::Event(event));
@@ -265,17 +265,17 @@ impl<'a> Judging<'a> {
     }
 
     /// A user's message changes the context of the whole run. It is shown to the task that it names, or to every task.
-    fn heard(&mut self, message: &Message) {
+    fn user_message(&mut self, message: &Message) {
         self.run.ordered.heard(&message.text, self.run.events);
         if !self.settings.config.conventions.keep_on_user_message {
             self.run.forget_evidence();
         }
         if self.context.task.is_some() {
-            return self.show(&Fact::Heard(message));
+            return self.show(&Fact::UserMessage(message));
         }
         for task in self.run.lanes.all() {
             self.run.turn_to(task, None, message.text.len());
-            self.show(&Fact::Heard(message));
+            self.show(&Fact::UserMessage(message));
         }
     }
 

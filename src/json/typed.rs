@@ -131,7 +131,7 @@ fn plain(mut message: String) -> String {
             message.push_str("; round it, or multiply seconds by 1000");
         } else if is_quoted && known.contains("number") {
             let is_date = known == TIME && message.contains('-');
-            message.push_str(if is_date { "; `Date.parse` makes it of such a text" } else { ", without quotes" });
+            message.push_str(if is_date { "; convert it with `Date.parse`" } else { ", without quotes" });
         }
     } else if is_number && expected == "a string" {
         message.push_str(": put it in quotes");
@@ -277,7 +277,7 @@ mod tests {
             (
                 r#"{"type":"tool-call","tool":"t","at":"2026-11-27T15:00:00.000Z"}"#,
                 "at",
-                "invalid type: string \"2026-11-27T15:00:00.000Z\", expected milliseconds since 1970 as a whole number; `Date.parse` makes it of such a text",
+                "invalid type: string \"2026-11-27T15:00:00.000Z\", expected milliseconds since 1970 as a whole number; convert it with `Date.parse`",
             ),
             (
                 r#"{"type":"tool-call","tool":"t","at":"1797000000000"}"#,

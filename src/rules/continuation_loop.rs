@@ -103,7 +103,7 @@ impl Rule for ContinuationLoop {
             state.prompted.get_or_insert(cx.onset);
             return None;
         }
-        let (_, message) = fact.spoken()?;
+        let (_, message) = fact.agent_message()?;
         if message.channel.unwrap_or_default() == Channel::Reasoning {
             return None;
         }

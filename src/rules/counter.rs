@@ -448,7 +448,7 @@ impl Rule for Counters {
     // Whether a user's message ends a count is up to each counter.
     const OUTLIVES_EVIDENCE: bool = true;
     const IN_LANE: bool = true;
-    const SEES: Facts = Facts::CALL.and(Facts::STEP).and(Facts::MESSAGE).and(Facts::HEARD);
+    const SEES: Facts = Facts::CALL.and(Facts::STEP).and(Facts::MESSAGE).and(Facts::USER_MESSAGE);
     type State = State;
 
     #[inline]
@@ -474,13 +474,13 @@ impl Rule for Counters {
                 let asked = |counter: &Counter| !asked_ahead(counter) && counter.of != Counted::Messages;
                 judge(state, state.trail.iter().nth(at)?, call.map(|call| call.name.as_str()), asked, cx)
             }
-            Fact::Heard(_) => {
+            Fact::UserMessage(_) => {
                 let entry = Entry { kind: Kind::Heard, number: state.events, ..Entry::default() };
                 state.trail.push(entry, TRAIL);
                 None
             }
             _ => {
-                let (event, message) = fact.spoken()?;
+                let (event, message) = fact.agent_message()?;
                 state.events = state.events.saturating_add(1);
                 let words: Vec<&str> = message.text.split_whitespace().collect();
                 let said = salted("counter/text", cx.salt, words.join(" ").as_bytes());

@@ -144,7 +144,7 @@ impl Rule for HarnessRejection {
                 None
             }
             Fact::Event(event) => {
-                let (_, message) = fact.spoken()?;
+                let (_, message) = fact.agent_message()?;
                 let speaker = agent_of(&event.context);
                 state.agents.iter_mut().find(|known| known.agent == speaker)?.reacts(&message.text, cx)
             }

@@ -130,7 +130,7 @@ pub(crate) enum Fact<'a> {
     /// the host itself made up the result.
     NotRun(Option<&'a Call>, Option<&'a ToolResult>),
     /// A message from the user.
-    Heard(&'a Message),
+    UserMessage(&'a Message),
     /// Any other event that is not marked synthetic.
     Event(&'a Event),
     /// Any event marked synthetic (made by the host), except calls and results: never evidence of what the agent does.
@@ -201,7 +201,7 @@ impl Facts {
     pub(crate) const SYNTHETIC: Self = Self(1 << 9);
     pub(crate) const CUSTOM: Self = Self(1 << 10);
     /// A message from the user.
-    pub(crate) const HEARD: Self = Self(1 << 11);
+    pub(crate) const USER_MESSAGE: Self = Self(1 << 11);
     pub(crate) const ALL: Self = Self((1 << 12) - 1);
 
     pub(crate) const fn and(self, other: Self) -> Self {
@@ -223,7 +223,7 @@ impl<'a> Fact<'a> {
             Fact::Step(..) => Facts::STEP,
             Fact::Output { .. } => Facts::OUTPUT,
             Fact::NotRun(..) => Facts::NOT_RUN,
-            Fact::Heard(_) => Facts::HEARD,
+            Fact::UserMessage(_) => Facts::USER_MESSAGE,
             Fact::Synthetic(_) => Facts::SYNTHETIC,
             Fact::Custom(_) => Facts::CUSTOM,
             Fact::Event(event) => match event.body {
@@ -236,7 +236,7 @@ impl<'a> Fact<'a> {
     }
 
     /// A complete message from the agent itself, and its event.
-    pub(crate) fn spoken(&self) -> Option<(&'a Event, &'a Message)> {
+    pub(crate) fn agent_message(&self) -> Option<(&'a Event, &'a Message)> {
         match self {
             Fact::Event(event) => match &event.body {
                 Body::Message(message) if message.role == Role::Assistant => Some((event, message)),

@@ -195,7 +195,7 @@ impl Rule for Monologue {
             }
             return None;
         }
-        let (event, message) = fact.spoken()?;
+        let (event, message) = fact.agent_message()?;
         let said = said(&message.text, cx.salt)?;
         let agent = agent_of(&event.context);
         let channel = match message.channel.unwrap_or_default() {

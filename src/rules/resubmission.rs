@@ -198,7 +198,7 @@ impl Rule for Resubmission {
     const LIMITS: Limits = Limits::ladder(3, 4, 8, 0);
     const OUTLIVES_EVIDENCE: bool = true;
     const IN_LANE: bool = true;
-    const SEES: Facts = Facts::CALL.and(Facts::STEP).and(Facts::NOT_RUN).and(Facts::HEARD);
+    const SEES: Facts = Facts::CALL.and(Facts::STEP).and(Facts::NOT_RUN).and(Facts::USER_MESSAGE);
     // It never judges a call before its outcome is known.
     const LOOKS_AHEAD: bool = true;
     type State = State;
@@ -234,7 +234,7 @@ impl Rule for Resubmission {
                 };
                 state.failed(step, call, root, tokens, result).signal(&call.name, said, cx)
             }
-            Fact::Heard(_) => {
+            Fact::UserMessage(_) => {
                 state.between = true;
                 None
             }

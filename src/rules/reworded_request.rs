@@ -212,7 +212,7 @@ impl Rule for RewordedRequest {
     const ABOUT: &'static str = "Requests for one thing in different words although nothing new comes of them, or one message sent to the same place again and again.";
     const UNIT: &'static str = "points";
     const LIMITS: Limits = Limits::ladder(9, 0, 0, 0);
-    const SEES: Facts = Facts::CALL.and(Facts::STEP).and(Facts::REPORT).and(Facts::HEARD);
+    const SEES: Facts = Facts::CALL.and(Facts::STEP).and(Facts::REPORT).and(Facts::USER_MESSAGE);
     type State = State;
 
     #[inline]
@@ -255,7 +255,7 @@ impl Rule for RewordedRequest {
                 state.said(&OWN_WORDS, call, call.tool, goal, (step.sighting, step.onset), cx)
             }
             // A user's message may order the next text of this kind.
-            Fact::Heard(_) => {
+            Fact::UserMessage(_) => {
                 state.tools.clear();
                 None
             }

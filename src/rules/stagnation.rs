@@ -178,13 +178,13 @@ impl Rule for Stagnation {
     const LIMITS: Limits = Limits::ladder(FULL, 0, 0, 0);
     const OUTLIVES_EVIDENCE: bool = true;
     const IN_LANE: bool = true;
-    const SEES: Facts = Facts::STEP.and(Facts::HEARD).and(Facts::MESSAGE);
+    const SEES: Facts = Facts::STEP.and(Facts::USER_MESSAGE).and(Facts::MESSAGE);
     type State = State;
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         match fact {
             Fact::Step(step, result) => state.step(step, result, cx),
-            Fact::Heard(_) => {
+            Fact::UserMessage(_) => {
                 // A message right after an answer is about that answer; after the agent's own words it begins a new
                 // turn.
                 if state.spoke {
@@ -195,7 +195,7 @@ impl Rule for Stagnation {
                 None
             }
             _ => {
-                state.spoke |= fact.spoken().is_some();
+                state.spoke |= fact.agent_message().is_some();
                 None
             }
         }

@@ -465,7 +465,7 @@ impl Rule for StaleTalk {
     const OF_TEXT: bool = true;
     const OUTLIVES_EVIDENCE: bool = true;
     const IN_LANE: bool = true;
-    const SEES: Facts = Facts::MESSAGE.and(Facts::HEARD).and(Facts::CALL).and(Facts::STEP).and(Facts::SYNTHETIC);
+    const SEES: Facts = Facts::MESSAGE.and(Facts::USER_MESSAGE).and(Facts::CALL).and(Facts::STEP).and(Facts::SYNTHETIC);
     type State = State;
 
     #[inline]
@@ -494,11 +494,11 @@ impl Rule for StaleTalk {
                     talk.hears_host(&message.text);
                 }
             }
-            Fact::Heard(message) if message.role == Role::User => {
+            Fact::UserMessage(message) if message.role == Role::User => {
                 return state.0.get_or_insert_default().hears(&message.text, cx);
             }
             _ => {
-                let (_, message) = fact.spoken()?;
+                let (_, message) = fact.agent_message()?;
                 return state.0.get_or_insert_default().says(&message.text, cx);
             }
         }

@@ -106,7 +106,7 @@ impl<L: Listener> Streams<L> {
             Fact::Call(call, _) => self.end(Some(call.agent)),
             Fact::Step(step, _) => self.end(Some(step.agent)),
             Fact::Output { .. } => self.end(None),
-            Fact::NotRun(..) | Fact::Custom(_) | Fact::Heard(_) | Fact::Tick => None,
+            Fact::NotRun(..) | Fact::Custom(_) | Fact::UserMessage(_) | Fact::Tick => None,
         }
     }
 

@@ -801,7 +801,7 @@ class Explanation {
     );
     if (ladder.length > 0) {
       const trebled = times === 1 ? "" : ` (thresholds × ${times}: waiting is expected here)`;
-      const never = advisory ? "; only told: block and halt do not apply to this kind of finding" : "";
+      const never = advisory ? "; advisory: block and halt do not apply to this kind of finding" : "";
       yield `  ${finding.count} ${unit}: ${ladder.join(" · ")}${trebled}${never}`;
     }
     if (worth !== undefined)

@@ -34,7 +34,7 @@ const BLANK_TURNS: Row = Row {
     instead: "Shorten the context or ask again in different words; another model may answer.",
     recommendation: Recommendation::RetryWithNewProvider,
     halt_reason: HaltReason::Stalled,
-    heeds: |streaks, fact| streaks.len() > 0 || fact.spoken().is_some(),
+    heeds: |streaks, fact| streaks.len() > 0 || fact.agent_message().is_some(),
     see: |streaks, fact, cx| {
         let (owner, channel, text) = match fact {
             Fact::Call(call, _) => {
@@ -50,7 +50,7 @@ const BLANK_TURNS: Row = Row {
                 Body::Delta(_) if streaks.len() == 0 => return None,
                 Body::Delta(delta) => (agent_of(&event.context), delta.channel, &delta.text),
                 _ => {
-                    let (event, message) = fact.spoken()?;
+                    let (event, message) = fact.agent_message()?;
                     (agent_of(&event.context), message.channel, &message.text)
                 }
             },
@@ -64,7 +64,7 @@ const BLANK_TURNS: Row = Row {
             streaks.retain(|entry| entry.owner != owner);
             return None;
         }
-        fact.spoken()?;
+        fact.agent_message()?;
         let sighting = Sighting { key: key("rule", b"blank-turns"), ..cx.here };
         Some(One { owner, sighting, ..One::here(cx) })
     },
