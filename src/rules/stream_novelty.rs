@@ -11,14 +11,14 @@ use crate::rules::streak::capped_confidence;
 use crate::rules::streams::{Listener, Streams, WHOLE, channel_words};
 use crate::rules::{Cx, Extra, Fact, Facts, Limits, Rule, Signal, SignalParts};
 use crate::state::Sighting;
-use crate::text::{BLOCK_WORDS, Novelty, combine, key};
+use crate::text::{BLOCK_WORDS, Key, Novelty, combine, key};
 use alloc::{format, vec};
 
 pub(crate) struct StreamNovelty;
 
 impl Listener for Novelty {
-    fn heard_as(&self, other: &Self) -> bool {
-        self.is_same(other)
+    fn digest(&self) -> Key {
+        Self::digest(self)
     }
 
     fn fits(&self) -> bool {

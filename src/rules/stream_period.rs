@@ -10,7 +10,7 @@ use crate::rules::streak::capped_confidence;
 use crate::rules::streams::{Listener, Streams, WHOLE, channel_words};
 use crate::rules::{Cx, Extra, Fact, Facts, Limits, Outlook, Rule, Signal, SignalParts, View, rungs};
 use crate::state::Sighting;
-use crate::text::{Periods, Repetition, combine};
+use crate::text::{Key, Periods, Repetition, combine};
 use alloc::{format, vec};
 
 /// Characters from which a repeated unit counts as long.
@@ -19,8 +19,8 @@ const LONG: u32 = 100;
 pub(crate) struct StreamPeriod;
 
 impl Listener for Periods {
-    fn heard_as(&self, other: &Self) -> bool {
-        self.is_same(other)
+    fn digest(&self) -> Key {
+        Self::digest(self)
     }
 
     fn fits(&self) -> bool {

@@ -13,8 +13,8 @@ pub(crate) const WHOLE: usize = 480;
 
 /// Analyses the text of one stream.
 pub(crate) trait Listener: Default {
-    /// Whether both have heard the same text.
-    fn heard_as(&self, other: &Self) -> bool;
+    /// A digest of the text heard so far, whatever chunks it came in.
+    fn digest(&self) -> Key;
     /// Whether a restored state is within its caps.
     fn fits(&self) -> bool;
 }
@@ -37,8 +37,9 @@ struct Stream<L> {
     channel: Channel,
     /// The event that the stream began with.
     onset: Onset,
-    /// The turn is over: further text on this channel starts another stream.
-    ended: bool,
+    /// The digest of its text once the turn is over: further text on this channel starts another stream.
+    ended: Option<Key>,
+    /// Empty once the turn is over.
     listener: L,
 }
 codec!(struct Stream<L> { agent, channel, onset, ended, listener });
@@ -97,7 +98,7 @@ impl<L: Listener> Streams<L> {
                     let mut listener = L::default();
                     let what = listen(&mut listener, &message.text)?;
                     // A message that was streamed before is the same text, not another loop.
-                    let same = streamed.filter(|stream| listener.heard_as(&stream.listener));
+                    let same = streamed.filter(|stream| stream.digest() == listener.digest());
                     Some(Heard { what, agent, channel, onset: same.map_or(cx.onset, |stream| stream.onset) })
                 }
                 _ => self.turn(event),
@@ -124,15 +125,15 @@ impl<L: Listener> Streams<L> {
     /// Ends the turn of one agent, or of all. Always returns `None`.
     fn end<T>(&mut self, agent: Option<Key>) -> Option<T> {
         let over = self.open.iter_mut().filter(|stream| agent.is_none_or(|agent| stream.agent == agent));
-        over.for_each(|stream| stream.ended = true);
+        over.for_each(Stream::end);
         None
     }
 
     /// The stream that continues here, made the newest; a stream whose turn is over starts afresh.
     fn listening(&mut self, agent: Key, channel: Channel, onset: Onset) -> Option<&mut Stream<L>> {
-        let fresh = || Stream { agent, channel, onset, ended: false, listener: L::default() };
+        let fresh = || Stream { agent, channel, onset, ended: None, listener: L::default() };
         let stream = self.open.renew(STREAMS, |stream| stream.agent == agent && stream.channel == channel, fresh)?;
-        if stream.ended {
+        if stream.ended.is_some() {
             *stream = fresh();
         }
         Some(stream)
@@ -144,11 +145,25 @@ impl<L: Listener> Streams<L> {
 
     /// Listeners of the streams whose turn is not over.
     pub(crate) fn listeners(&self) -> impl Iterator<Item = &L> {
-        self.open.iter().filter(|stream| !stream.ended).map(|stream| &stream.listener)
+        self.open.iter().filter(|stream| stream.ended.is_none()).map(|stream| &stream.listener)
     }
 
     pub(crate) fn fits(&self) -> bool {
         self.open.len() <= STREAMS && self.open.iter().all(|stream| stream.listener.fits())
+    }
+}
+
+impl<L: Listener> Stream<L> {
+    fn digest(&self) -> Key {
+        self.ended.unwrap_or_else(|| self.listener.digest())
+    }
+
+    /// Ends the turn. Of the text, only what a complete message is compared with is kept.
+    fn end(&mut self) {
+        if self.ended.is_none() {
+            self.ended = Some(self.listener.digest());
+            self.listener = L::default();
+        }
     }
 }
 

@@ -87,6 +87,31 @@ fn a_snapshot_in_the_middle_of_a_stream_changes_nothing() {
 }
 
 #[test]
+fn a_text_whose_turn_is_over_is_kept_as_a_digest() {
+    let call = json::event(r#"{"type": "tool-call", "tool": "water", "args": {"bed": 4}}"#).unwrap();
+    let text = format!("The beds are done: {}", "now the fourth bed is being watered. ".repeat(80));
+    for sizes in [&[7_usize][..], &[900], &[1, 4000]] {
+        let mut detector = json::detector("{}").unwrap();
+        for event in pieces(&text, sizes) {
+            detector.record(&event).unwrap();
+        }
+        let holds = |bytes: &[u8]| bytes.windows(22).any(|part| part == b"bed is being watered. ");
+        let open = detector.snapshot();
+        detector.record(&call).unwrap();
+        let over = detector.snapshot();
+        assert!(holds(&open) && !holds(&over) && over.len() + 3000 < open.len(), "{} and {}", open.len(), over.len());
+        // The complete message is the text that was streamed, and not another one that goes round in circles.
+        for mut detector in [Detector::restore(&over).unwrap(), detector] {
+            let verdict = detector.record(&says(&text)).unwrap();
+            let finding = of(std::slice::from_ref(&verdict), "stream-period")[0].clone();
+            assert_eq!(finding.onset_seq, 0, "{sizes:?}");
+            let verdict = detector.record(&says(&format!("{text}!"))).unwrap();
+            assert!(of(std::slice::from_ref(&verdict), "stream-period")[0].onset_seq > 0, "{sizes:?}");
+        }
+    }
+}
+
+#[test]
 fn the_state_is_small_and_the_status_tells_where_it_stands() {
     let mut detector = json::detector("{}").unwrap();
     let empty = detector.snapshot().len();
