@@ -40,7 +40,7 @@ export function json(
 /**
  * A replacer for what JSON.stringify would silently turn into `{}` or `null`: errors become `name: message`;
  * collections, promises and bigints are refused; so are NaN and infinities, except below the top level of an event (a
- * tool's arguments and output).
+ * tool's arguments and output). The output of a tool that returned nothing, `undefined`, is `null`.
  */
 function written(code: ErrorCode): (field: string, value: unknown) => unknown {
   let root: unknown;
@@ -50,6 +50,7 @@ function written(code: ErrorCode): (field: string, value: unknown) => unknown {
       const message = "expected a number";
       throw new LoopwardenError({ code, message, field: place(root, this, field), value: String(value) });
     }
+    if (value === undefined && field === "output" && code === "invalid-event" && this === root) return null;
     if (typeof value === "bigint") throw refused(code, place(root, this, field), `${value}n`);
     if (typeof value !== "object" || value === null) return value;
     if (code === "invalid-config" && value instanceof RegExp) {

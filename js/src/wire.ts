@@ -145,7 +145,9 @@ function fields(event: object): boolean {
       continue;
     }
     const value = (event as Record<string, unknown>)[key];
-    if (value !== undefined && !field(key, value)) return false;
+    // A tool that returns nothing has answered.
+    const given = value === undefined && key === "output" ? null : value;
+    if (given !== undefined && !field(key, given)) return false;
   }
   return typed;
 }

@@ -52,6 +52,20 @@ test("check judges without recording", () => {
   assert.deepEqual(detector.record({ ...call, callId: "2" }), verdict);
 });
 
+test("a tool that returned nothing has answered", () => {
+  const result = { type: "tool-result", tool: "save", outcome: "ok" };
+  for (const more of [{}, { details: { at: new Date(0) } }]) {
+    using one = new LoopDetector();
+    using other = new LoopDetector();
+    assert.deepEqual(
+      one.record({ ...result, ...more, output: undefined } as unknown as Event),
+      other.record({ ...result, ...more, output: null } as unknown as Event),
+    );
+    assert.deepEqual(one.snapshot(), other.snapshot());
+    assert.throws(() => one.record({ ...result, ...more } as unknown as Event), /`output`: missing field/);
+  }
+});
+
 test("fields that are undefined are left out", () => {
   const detector = new LoopDetector();
   const event = { type: "output", text: "done", agent: undefined } as unknown as Event;

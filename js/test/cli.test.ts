@@ -1132,6 +1132,13 @@ test("doctor: a hook that calls what is not there is wrong", async () => {
   const right = await there();
   assert.match(right.stdout, /✓ hooks .*settings\.json: .*; it uses the recommended configuration$/m);
   assert.equal(right.code, 0, right.stdout);
+  // A checkout may have any name.
+  await mkdir(join(own, "elsewhere/dist"), { recursive: true });
+  await writeFile(join(own, "elsewhere/dist/cli.js"), "");
+  const checkout = { Stop: [{ hooks: [{ type: "command", command: `node "${own}/elsewhere/dist/cli.js" hook` }] }] };
+  await writeFile(join(own, ".claude/settings.local.json"), JSON.stringify({ hooks: checkout }));
+  assert.match((await there()).stdout, /✓ hooks .*settings\.local\.json: /);
+  await rm(join(own, ".claude/settings.local.json"));
   // Which configuration a session here goes by.
   await writeFile(join(own, "loopwarden.json"), '{ "mode": "shadow" }');
   assert.match((await there()).stdout, /✓ hooks .*; it uses loopwarden\.json in this folder$/m);

@@ -335,6 +335,18 @@ test("a configuration of a scenario's own is set aside", async () => {
   assert.equal(JSON.parse(stdout).before.falseAlarms, 1);
 });
 
+test("a path that is missing is reported, and the others count", async () => {
+  const name = await file("beside.jsonl", [quiet("one")]);
+  for (const command of ["tune", "eval"]) {
+    const { code, stdout, stderr } = await run(process.execPath, [cli, command, "missing.jsonl", name], {
+      cwd: folder,
+    });
+    assert.match(stderr, /missing\.jsonl: no such file or folder/);
+    assert.match(stdout, command === "eval" ? /beside\.jsonl/ : /1 honest/);
+    assert.equal(code, command === "eval" ? 1 : 0);
+  }
+});
+
 test("wrong usage is 2, what cannot be read is 1", async (t) => {
   await mkdir(join(folder, "empty"), { recursive: true });
   const blank = await file("blank.jsonl", [""]);

@@ -72,11 +72,11 @@ fn marked_line(output: &str) -> Option<&str> {
     let mut counted = false;
     for line in Lines(tail).rev().map(trimmed).filter(said).take(LAST) {
         // `1 failed, 6 passed` counts errors reported above it.
-        if is_marked(line) && !counts(line) {
+        if names_error(line) {
             marked = Some(if is_label(line) { after.unwrap_or(line) } else { line });
             break;
         }
-        counted |= counts(line) && is_marked(line) || exits(line);
+        counted |= counts(line) && is_marked(line) || exits(line) || counts_failing(line);
         after = Some(line);
     }
     let marked = marked.or_else(|| {
@@ -90,7 +90,7 @@ fn marked_line(output: &str) -> Option<&str> {
         })
     });
     // The errors that were counted are further up.
-    let amid = || Lines(head).map(trimmed).find(|line| is_marked(line) && !counts(line));
+    let amid = || Lines(head).map(trimmed).find(|line| names_error(line) || is_not_ok(line));
     let line = marked.or_else(|| counted.then(amid).flatten())?;
     let line = ends::head(line, LINE);
     (letters(line) >= LETTERS).then(|| undated(line))
@@ -111,6 +111,39 @@ fn letters(line: &str) -> usize {
 /// Whether a line begins with a figure and so counts or lists something; timestamps of a log line are skipped.
 fn counts(line: &str) -> bool {
     undated(line).starts_with(|char: char| char.is_ascii_digit())
+}
+
+/// Whether a line reports an error rather than how many there are.
+fn names_error(line: &str) -> bool {
+    is_marked(line) && !counts(line) || names_failing(line)
+}
+
+/// Whether a line names a failing test, in the words of a test runner: `--- FAIL: TestTax`, `(fail) adds tax`,
+/// `FAIL cart.test.ts: expected 3, got 4`.
+fn names_failing(line: &str) -> bool {
+    let named = |rest: &str| rest.starts_with([' ', '\t']) && (rest.contains(": ") || rest.contains(" > "));
+    line.starts_with("(fail) ") || line.starts_with("--- FAIL: ") || line.strip_prefix("FAIL").is_some_and(named)
+}
+
+/// Whether a line of the Test Anything Protocol names a failing test: `not ok 3 - adds tax`.
+fn is_not_ok(line: &str) -> bool {
+    line.strip_prefix("not ok ").is_some_and(|test| {
+        let aside = ["# TODO", "# SKIP"].iter().any(|aside| test.contains(aside));
+        test.starts_with(|char: char| char.is_ascii_digit()) && !aside
+    })
+}
+
+/// Whether a line says that tests failed without naming one: `FAIL shop/cart 0.004s`, `# fail 1`, `1 fail`.
+fn counts_failing(line: &str) -> bool {
+    let mut words = line.split_ascii_whitespace();
+    let (first, second) = (words.next().unwrap_or_default(), words.next());
+    let is_count = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit()) && word.bytes().any(|byte| byte != b'0');
+    match (first, second) {
+        ("FAIL", _) => true,
+        ("#" | "ℹ", Some("fail")) => words.next().is_some_and(is_count),
+        (count, Some("fail")) => is_count(count) && words.next().is_none(),
+        _ => false,
+    }
 }
 
 /// Whether a line says that a part of what ran exited with an error: `- exit code: 1`.
@@ -528,6 +561,29 @@ mod tests {
             assert!(root(failing).is_some(), "{failing}");
         }
         assert_eq!(root(""), None);
+
+        // Test runners that write no word for an error.
+        let go = |test: &str| {
+            alloc::format!(
+                "--- FAIL: {test} (0.00s)\n    cart_test.go:12: got 4, want 3\nFAIL\nexit status 1\nFAIL\tshop/cart\t0.004s"
+            )
+        };
+        assert!(root(&go("TestTax")).is_some() && root(&go("TestTax")) == root(&go("TestTax").replace("0.00", "0.31")));
+        assert_ne!(root(&go("TestTax")), root(&go("TestTotal")));
+        let bun = |test: &str| alloc::format!("(fail) {test} [0.2ms]\n 12 pass\n 1 fail\nRan 13 tests across 1 file.");
+        assert!(root(&bun("adds tax")).is_some() && root(&bun("adds tax")) != root(&bun("adds up")));
+        let tap = |test: &str| alloc::format!("ok 1 - starts\nnot ok 2 - {test}\n# tests 2\n# pass 1\n# fail 1");
+        assert!(root(&tap("adds tax")).is_some() && root(&tap("adds tax")) != root(&tap("adds up")));
+        assert!(root("FAIL cart.test.ts: expected 3 got 4").is_some());
+        for fine in [
+            "PASS\nok  \tshop/cart\t0.004s",
+            " 13 pass\n 0 fail\nRan 13 tests across 1 file.",
+            "ok 1 - starts\nnot ok 2 - adds tax # TODO later\n# tests 2\n# pass 1\n# fail 0",
+            "FAIL\tshop/cart\t0.004s",
+            "the checks may fail\nnobody knows why",
+        ] {
+            assert_eq!(root(fine), None, "{fine}");
+        }
     }
 
     #[test]

@@ -102,7 +102,8 @@ async function hooks(): Promise<Finding[]> {
 /** Our hook commands in settings, at any depth. */
 function* commandsOf(value: unknown): Generator<string> {
   if (typeof value === "string") {
-    if (/loopwarden/.test(value) && /\bhook\b/.test(value)) yield value;
+    // In a checkout under another name, only the file of the command line tells.
+    if (/loopwarden|[\\/]dist[\\/]cli\.js/.test(value) && /\bhook\b/.test(value)) yield value;
   } else if (typeof value === "object" && value !== null)
     for (const inner of Object.values(value)) yield* commandsOf(inner);
 }

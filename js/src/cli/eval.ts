@@ -95,12 +95,13 @@ export async function run(args: string[]): Promise<number> {
   const reporter = oneOf("--reporter", values.reporter, REPORTERS);
   if (reporter !== undefined && values.json) throw new UsageError("eval: --json or --reporter, not both");
   const config = (await settings(values))?.text ?? "";
-  const files = await filesOf(positionals);
+  const { files, missing } = await filesOf(positionals);
+  for (const message of missing) tell(`loopwarden: ${message}`);
   const total = unscored("total");
   const scores: Score[] = [];
   const cases: Case[] = [];
   let isUnsure = false;
-  let isSound = true;
+  let isSound = missing.length === 0;
   for (const [index, { file, named }] of files.entries()) {
     const where = files.length > 1 ? `[${index + 1}/${files.length}] ` : "";
     const { score, trouble, complaints } = await scoreFile(file, least, config, cases, (scenarios) =>

@@ -523,30 +523,37 @@ const SETTINGS =
 
 /**
  * Expands paths to files: a folder stands for the logs in it, at any depth. `named` says whether the file itself was
- * given.
+ * given. `missing` says of each path that is missing, cannot be read or is a folder without logs what is wrong with it.
  *
- * @throws {InputError} for a missing path or a folder without logs.
+ * @throws {InputError} if nothing is left.
  */
-export async function filesOf(paths: readonly string[]): Promise<{ file: string; named: boolean }[]> {
+export async function filesOf(
+  paths: readonly string[],
+): Promise<{ files: { file: string; named: boolean }[]; missing: string[] }> {
   const found = new Map<string, boolean>();
+  const missing: string[] = [];
   for (const path of paths) {
     if (path === "-") {
       found.set(path, true);
       continue;
     }
-    const info = await stat(path).catch(() => {
-      throw new InputError(`${path}: no such file or folder`);
-    });
+    const info = await stat(path).catch(() => undefined);
+    if (info === undefined) {
+      missing.push(`${path}: no such file or folder`);
+      continue;
+    }
     if (!info.isDirectory()) {
       found.set(path, true);
       continue;
     }
-    const logs = await logsIn(path);
-    if (logs.length === 0)
-      throw new InputError(`${path}: holds no *.jsonl, *.json or *.traj file, plain or with .gz behind it`);
-    for (const file of logs) if (!found.has(file)) found.set(file, false);
+    const logs = await logsIn(path).catch((error: unknown) => reasonOf(error));
+    if (typeof logs === "string") missing.push(`${path}: ${logs}`);
+    else if (logs.length === 0)
+      missing.push(`${path}: holds no *.jsonl, *.json or *.traj file, plain or with .gz behind it`);
+    else for (const file of logs) if (!found.has(file)) found.set(file, false);
   }
-  return [...found].map(([file, named]) => ({ file, named }));
+  if (found.size === 0 && missing[0] !== undefined) throw new InputError(missing.join("\nloopwarden: "));
+  return { files: [...found].map(([file, named]) => ({ file, named })), missing };
 }
 
 /** The logs in a folder, at any depth. */

@@ -129,8 +129,7 @@ export async function run(args: string[]): Promise<number> {
   const base = await settings(values);
   const config = base?.config ?? {};
   const runs: Run[] = [];
-  const unread: string[] = [];
-  const files = await filesOf(positionals);
+  const { files, missing: unread } = await filesOf(positionals);
   const { output } = values;
   if (output !== undefined && !values.force)
     await mayWrite(
