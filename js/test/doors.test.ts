@@ -23,8 +23,12 @@ function story(events: readonly unknown[], ask: (detector: LoopDetector, event: 
 /** The JSON text of an event, or what the object door makes of an object that has none. */
 function text(event: unknown): unknown {
   if (typeof event === "string") return event;
+  // The output of a tool that returned nothing is `null`.
+  const written = function (this: unknown, field: string, value: unknown) {
+    return value === undefined && field === "output" && this === event ? null : value;
+  };
   try {
-    return JSON.stringify(event) ?? event;
+    return JSON.stringify(event, written) ?? event;
   } catch {
     return event;
   }
