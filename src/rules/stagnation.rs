@@ -52,7 +52,7 @@ pub(crate) struct Stagnation;
 
 /// What came before a step of an agent.
 #[derive(Clone, Copy)]
-struct StepContext {
+struct Before {
     /// The agent's previous call was of the same kind: the step may be about the next item of a list.
     listed: bool,
     /// The user has spoken right after the previous answer.
@@ -64,7 +64,7 @@ struct StepContext {
     changed: bool,
 }
 
-impl StepContext {
+impl Before {
     /// It comes right after another of its kind.
     const fn right_after(self) -> bool {
         self.listed && !self.heard
@@ -136,7 +136,7 @@ impl State {
         let heard = core::mem::take(&mut self.heard);
         let listed = own.follows(step);
         let beside = own.kinds.beside(step, call, listed, heard);
-        let StepContext { changes, waits, .. } = beside;
+        let Before { changes, waits, .. } = beside;
         let came = own.kinds.took(step, call, result, beside, cx.salt);
         let back = own.trouble.took(step, call, result, beside, cx.salt);
         let thing = own.things.took(step, call, || {

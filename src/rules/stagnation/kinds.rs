@@ -1,7 +1,7 @@
 //! Kinds of calls that keep coming to the same, and calls in a row that were all made before with the same answers.
 
 use super::{
-    ANSWERED, FULL, INSTEAD, SUCCESS, SUCCESS_VARIED, StepContext, Stuck, TROUBLE, TROUBLE_CHANGED, TROUBLE_REWORDED,
+    ANSWERED, Before, FULL, INSTEAD, SUCCESS, SUCCESS_VARIED, Stuck, TROUBLE, TROUBLE_CHANGED, TROUBLE_REWORDED,
 };
 use crate::codec::codec;
 use crate::model::{HaltReason, ToolResult};
@@ -163,7 +163,7 @@ impl Kind {
     }
 
     /// How `next` compares with this.
-    fn came(&self, next: &Self, call: &Call, kin: &Kin, beside: StepContext) -> Comparison {
+    fn came(&self, next: &Self, call: &Call, kin: &Kin, beside: Before) -> Comparison {
         let (moved, equal) = (!kin.is_same_call(), self.is_equal(next, kin));
         let troubled = next.trouble != 0;
         let alike = || !next.words.is_empty() && next.words.alike(&self.words);
@@ -259,7 +259,7 @@ pub(super) fn trouble(step: &Step, result: &ToolResult, salt: u64) -> u32 {
 impl Kinds {
     /// What came before a step, whose own change is counted. `listed`: the previous call was of its kind; `heard`: the
     /// user has spoken right after the previous answer.
-    pub(super) fn beside(&mut self, step: &Step, call: &Call, listed: bool, heard: bool) -> StepContext {
+    pub(super) fn beside(&mut self, step: &Step, call: &Call, listed: bool, heard: bool) -> Before {
         let facts = &step.facts;
         let paused = self.at.zip(step.at).is_some_and(|(last, now)| now.saturating_sub(last) >= WAITED);
         let waits = facts.waiting
@@ -281,18 +281,11 @@ impl Kinds {
         if sees != Visibility::Own {
             self.seen = step.seen_changes.after as u16;
         }
-        StepContext { listed, heard, waits, changes: self.changes, changed: self.changes != before }
+        Before { listed, heard, waits, changes: self.changes, changed: self.changes != before }
     }
 
     /// Records a step; true if its kind came to the same again and that counts.
-    pub(super) fn took(
-        &mut self,
-        step: &Step,
-        call: &Call,
-        result: &ToolResult,
-        beside: StepContext,
-        salt: u64,
-    ) -> bool {
+    pub(super) fn took(&mut self, step: &Step, call: &Call, result: &ToolResult, beside: Before, salt: u64) -> bool {
         let kind = step.kin.now.kind;
         let known = self.again.as_mut().and_then(|again| again.kinds.take(|known| known.kind == kind));
         // A kind that the lane's news has forgotten is not tracked further.

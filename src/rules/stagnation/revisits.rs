@@ -1,7 +1,7 @@
 //! Calls of which nearly all were made before with the same answer, in any order: rooms that are walked through again,
 //! two choices made in turns.
 
-use super::{ANSWERED, FULL, StepContext, Stuck};
+use super::{ANSWERED, Before, FULL, Stuck};
 use crate::codec::codec;
 use crate::model::{HaltReason, ToolResult};
 use crate::rules::streak::Streak;
@@ -54,7 +54,7 @@ codec!(struct KnownPlaces { known, answers, counted, steps, past, seen });
 
 impl Revisits {
     /// Records a step; true if it was one more that is known.
-    pub(super) fn took(&mut self, step: &Step, call: &Call, result: &ToolResult, beside: StepContext) -> bool {
+    pub(super) fn took(&mut self, step: &Step, call: &Call, result: &ToolResult, beside: Before) -> bool {
         if beside.changed && call.edit != Edit::No {
             self.0 = None;
         }
@@ -96,8 +96,8 @@ impl Revisits {
 }
 
 impl KnownPlaces {
-    fn took(&mut self, step: &Step, call: &Call, output: &str, beside: StepContext) -> bool {
-        let StepContext { listed, waits, .. } = beside;
+    fn took(&mut self, step: &Step, call: &Call, output: &str, beside: Before) -> bool {
+        let Before { listed, waits, .. } = beside;
         let answer = step.facts.light;
         let digits = || output.bytes().filter(u8::is_ascii_digit).count();
         let figures = output.len() <= SHORT && digits() >= DIGITS;

@@ -1,7 +1,7 @@
 //! One error that comes back whatever is called: an install with ever new flags, a rewritten cell, a build after each
 //! edit; or a few errors that alternate. An answer that something is not accepted counts as an error.
 
-use super::{INSTEAD, StepContext, Stuck, TROUBLE, TROUBLE_CHANGED};
+use super::{Before, INSTEAD, Stuck, TROUBLE, TROUBLE_CHANGED};
 use crate::codec::codec;
 use crate::model::{HaltReason, ToolResult};
 use crate::rules::streak::Streak;
@@ -103,14 +103,7 @@ impl ReturnPoints {
 
 impl Trouble {
     /// Records a step; true if it ended in an error that came back and that counts.
-    pub(super) fn took(
-        &mut self,
-        step: &Step,
-        call: &Call,
-        result: &ToolResult,
-        beside: StepContext,
-        salt: u64,
-    ) -> bool {
+    pub(super) fn took(&mut self, step: &Step, call: &Call, result: &ToolResult, beside: Before, salt: u64) -> bool {
         self.edited |= call.edit != Edit::No && !step.facts.failed;
         // The same call after another agent's change is a retry, not the next item of a list.
         let retried = beside.changed && step.kin.is_same_call();

@@ -1,7 +1,7 @@
 //! Views that were all seen before, whatever calls show them: a page that comes back with another advertisement, files
 //! read again with other tools, two states in turns.
 
-use super::{FULL, StepContext, Stuck, trouble};
+use super::{Before, FULL, Stuck, trouble};
 use crate::codec::codec;
 use crate::model::{HaltReason, ToolResult};
 use crate::rules::streak::Streak;
@@ -83,14 +83,7 @@ impl View {
 
 impl Views {
     /// Records a step; true if its view was one more that was seen before.
-    pub(super) fn took(
-        &mut self,
-        step: &Step,
-        call: &Call,
-        result: &ToolResult,
-        beside: StepContext,
-        salt: u64,
-    ) -> bool {
+    pub(super) fn took(&mut self, step: &Step, call: &Call, result: &ToolResult, beside: Before, salt: u64) -> bool {
         if result.output.len() < VIEW {
             self.fresh |= step.is_news && call.edit == Edit::No || scrolls(&call.name);
             return false;
