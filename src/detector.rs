@@ -321,7 +321,7 @@ impl Detector {
     /// The escalation report of a scope in Markdown, for people.
     #[must_use]
     pub fn report_markdown(&self, scope: &Scope) -> String {
-        report::markdown(scope, self.state.store.get(scope))
+        report::markdown(scope, self.state.store.get(scope), self.state.store.len())
     }
 
     /// Counters for dashboards, since the detector was created.

@@ -169,7 +169,7 @@ pub fn scenario(text: &str) -> Result<Scenario, Error> {
         checkpoints: Vec<Checkpoint>,
         success: Option<bool>,
     }
-    let mut map = object(value_of("scenario", text)?, ErrorCode::InvalidEvent, "")?;
+    let mut map = object(value_of("scenario", text)?, ErrorCode::InvalidEvent, "scenario")?;
     let events = match map.remove("events") {
         Some(Value::Array(events)) => events
             .into_iter()
@@ -485,8 +485,14 @@ fn object(value: Value, code: ErrorCode, path: &str) -> Result<Map<String, Value
     match value {
         Value::Object(map) => Ok(map),
         other => {
-            let error = Error::new(code, "expected an object").with(to_string(&other));
             let field = path.trim_end_matches('.');
+            let whole = match code {
+                _ if !field.is_empty() => "",
+                ErrorCode::InvalidConfig => "the configuration: ",
+                ErrorCode::InvalidEvent => "the event: ",
+                _ => "",
+            };
+            let error = Error::new(code, [whole, "expected an object"].concat()).with(to_string(&other));
             Err(if field.is_empty() { error } else { error.at(field) })
         }
     }

@@ -7,6 +7,7 @@
 //! - a loop that comes back after a nudge gets no fresh budget: it gets the rung after the nudge if that is a block;
 //! - an agent that repeats a refused call insists: each such call counts towards the rungs above `block` as if it had
 //!   run, since a refused call produces no evidence of its own;
+//! - a look after a long pause is not refused, so that waiting longer helps where looking more often does not;
 //! - if nobody attends, a gate becomes the configured unattended level; in shadow mode nothing exceeds `observe`.
 
 use crate::codec::codec;
@@ -62,7 +63,7 @@ impl ReportedLoop {
     /// Whether a call is the agent insisting after a refusal: not a copy within the round of the refused call, which
     /// was decided on before the refusal, nor a retry after a change.
     fn insists(&self, call: &Occasion, mutations: u64) -> bool {
-        let Occasion::Call(round) = *call else { return false };
+        let OccasionKind::Call(round) = call.kind else { return false };
         self.refused != 0 && self.mutations == mutations && (round.is_none() || round != self.round)
     }
 }
@@ -75,9 +76,18 @@ pub(crate) struct TaskPlace {
 }
 codec!(struct TaskPlace { task, parent });
 
+/// The event being judged.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Occasion {
+    pub(crate) kind: OccasionKind,
+    /// Whether the call only looks, at least [`LONGEST_PAUSE`](crate::state::LONGEST_PAUSE) after anything else was
+    /// done.
+    pub(crate) looks_late: bool,
+}
+
 /// The kind of event being judged, which determines the wording of a block.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Occasion {
+pub(crate) enum OccasionKind {
     /// A call that is about to run, with the key of its round.
     Call(Option<Key>),
     /// Something that has already happened: a result or a custom event.
@@ -175,7 +185,7 @@ impl Ladder {
 
     /// Records that a call of the loop is refused. Returns whether it counts.
     fn refuse(&mut self, identity: Key, call: &Occasion, mutations: u64) -> bool {
-        let Occasion::Call(round) = *call else { return false };
+        let OccasionKind::Call(round) = call.kind else { return false };
         let Some(said) = self.said.iter_mut().rev().find(|said| said.identity == identity) else { return false };
         let counts = said.refused == 0 || said.insists(call, mutations);
         said.refused = said.refused.saturating_add(u32::from(counts));
@@ -312,6 +322,8 @@ fn hear<'a>(
         }
         return None;
     }
+    let late = occasion.looks_late && signal.extra.each.is_some();
+    let raw = if late { raw.min(Level::Nudge) } else { raw };
     let (given, is, onset) = run.ladder.give((identity, place), raw, signal.onset, run.touched, limits);
     signal.onset = onset;
     // An advisory finding is not blocked for having been reported before.
@@ -520,7 +532,7 @@ fn wasted(rule: &Description, onset: &Onset, run: &Run) -> Wasted {
 fn guidance(level: Level, signal: &Signal, occasion: &Occasion) -> String {
     let consequence = match level {
         // What has already run cannot be refused, and only some rules recognise the next such call before it runs.
-        Level::Block if matches!(occasion, Occasion::Past) => match signal.extra.each {
+        Level::Block if matches!(occasion.kind, OccasionKind::Past) => match signal.extra.each {
             Some(_) => " The next one like it will be refused.",
             None => "",
         },

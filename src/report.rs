@@ -1,7 +1,7 @@
 //! The escalation report, for people and programs.
 
 use crate::model::{Evidence, Finding, Level, Recommendation, Report, ReportOption, Scope, Wasted};
-use crate::rules::description;
+use crate::rules::{Description, description};
 use crate::state::{FINDINGS_OF_ONE, Run, ScopeKeys, owner_key, task_key};
 use crate::text::markdown;
 use alloc::{format, string::String, string::ToString, vec::Vec};
@@ -73,21 +73,28 @@ fn options(lead: &Finding) -> Vec<ReportOption> {
     // Only plain tool names are inserted into the suggested setting; others might read as more than a name.
     let is_plain = |tool: &&str| tool.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
     let mut tools = lead.evidence.iter().filter_map(|evidence| evidence.tool.as_deref());
-    let tool = tools.next().filter(|tool| tools.all(|other| other == *tool)).filter(is_plain).unwrap_or("NAME");
+    let tool = tools.next().filter(|tool| tools.all(|other| other == *tool)).filter(is_plain);
+    let own = tool.filter(|_| rule.is_some_and(Description::per_tool));
+    let own = own.map_or_else(String::new, |tool| format!(" or `tools.{tool}.rules.{}`", lead.rule));
     let exempt = format!(
-        "`acknowledge` with `exempt` for this run; for good in the configuration, under `rules.{rule}` or `tools.{tool}.rules.{rule}`",
-        rule = lead.rule
+        "`acknowledge` with `exempt` for this run; for good in the configuration, under `rules.{}`{own}",
+        lead.rule
     );
     options.push(option("This is not a loop", &exempt));
     options.push(option("Cancel", "Stop task"));
     options
 }
 
-/// The report in Markdown, for people, in the form of the seed document.
-pub(crate) fn markdown(scope: &Scope, run: Option<&Run>) -> String {
+/// The report in Markdown, for people, in the form of the seed document. `runs` is the number of runs that are known.
+pub(crate) fn markdown(scope: &Scope, run: Option<&Run>, runs: usize) -> String {
     let report = report(scope, run);
     let (Some(lead), Some(run)) = (lead(&report.findings), run) else {
-        return "## No Loop Detected\n\nNothing has reached `nudge` in this scope.\n".to_string();
+        let nothing = match run {
+            Some(_) => "Nothing has reached `nudge` in this scope.",
+            None if runs > 0 => "Nothing is recorded of this run. There are other runs: `run` names one.",
+            None => "Nothing is recorded of this run.",
+        };
+        return format!("## No Loop Detected\n\n{nothing}\n");
     };
     let (pattern, signature) = (said(&lead.message), markdown::code(&lead.signature));
     let mut text = format!("## Loop Detected\n\n**Pattern**: {pattern}\n**Signature**: {signature}\n");

@@ -4,6 +4,12 @@ import { reason } from "./module.ts";
 /** The longest accepted text, in UTF-16 code units; the core is sure to parse this much within its 4 GiB of memory. */
 const MAX_TEXT = 32 * 1024 * 1024;
 
+/** What an argument without a name is, in errors. */
+const WHOLE: Partial<Record<ErrorCode, string>> = {
+  "invalid-config": "the configuration: ",
+  "invalid-event": "the event: ",
+};
+
 /**
  * An argument as JSON text. A string is taken as JSON text already.
  *
@@ -22,8 +28,8 @@ export function json(
     const circle = circular(value);
     if (circle !== undefined) {
       const inside = (path: string) => [name, path].filter((part) => part !== undefined && part !== "").join(".");
-      const whole = inside(circle.of) === "" ? "the whole" : `\`${inside(circle.of)}\``;
-      const message = `cannot be written as JSON: it is circular, it contains ${whole} again`;
+      const whole = inside(circle.of) === "" ? "itself" : `\`${inside(circle.of)}\` again`;
+      const message = `cannot be written as JSON: it is circular, it contains ${whole}`;
       throw new LoopwardenError({ code, message, field: inside(circle.at) }, { cause });
     }
     const message = `cannot be written as JSON: ${reason(cause)}`;
@@ -32,7 +38,8 @@ export function json(
   const isText = name !== undefined && typeof value === "string" && !value.trimStart().startsWith("{");
   if (text === undefined || isText) {
     const got = isText ? text : typeof value;
-    throw new LoopwardenError({ code, message: "expected an object", field: name, value: got });
+    const whole = name === undefined ? (WHOLE[code] ?? "") : "";
+    throw new LoopwardenError({ code, message: `${whole}expected an object`, field: name, value: got });
   }
   return bounded(text, code);
 }

@@ -178,7 +178,7 @@ test("what JSON cannot carry is refused and nothing is lost", () => {
   const config: { tools: Record<string, unknown> } = { tools: {} };
   config.tools["a"] = config;
   const whole = refused(() => new LoopDetector(config as never), "invalid-config", "tools.a");
-  assert.match(whole.message, /it contains the whole again/);
+  assert.match(whole.message, /it contains itself/);
   refused(() => detector.record({ ...call, args: { id: 1n } } as never), "invalid-event", "args.id", "1n");
   const failing = { toJSON: () => assert.fail("no") };
   refused(() => detector.record({ ...call, args: failing }), "invalid-event");

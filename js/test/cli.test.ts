@@ -117,7 +117,7 @@ test("wrong usage is answered with what was meant, and 2", async (t) => {
     ],
     [["replay", "a", "--reporter", "xml"], /--reporter xml: expected one of junit, sarif, github/],
     [["eval"], /which files or folders\?/],
-    [["config", "chek", "a"], /expected `check FILE`/],
+    [["config", "chek", "a"], /config chek: expected one of check, show; did you mean check\?/],
     [["schema", "evnt"], /none for evnt: expected one of event, verdict, .*, error; did you mean event\?/],
     [["replay", "a", "--level", "hallt"], /--level hallt: expected one of observe, .*, halt; did you mean halt\?/],
     [["tune", "a", "--unlabelled", "foo"], /--unlabelled foo: expected one of honest, loop, skip/],
@@ -342,7 +342,8 @@ test("replay: a pending event is judged and not recorded", async () => {
 test("replay: broken lines are reported, the rest goes on", async () => {
   const lines = ['{"type":"output","text":"a"}', "{no", '{"type":"output","txt":"a"}', '{"type":"output","text":"b"}'];
   const { code, stdout, stderr } = await loopwarden("replay", await file("broken.jsonl", lines.join("\n")), "--json");
-  assert.equal(code, 0);
+  // Half of it says nothing about the run.
+  assert.equal(code, 1);
   assert.equal(stdout.trimEnd().split("\n").length, 2);
   assert.match(stderr, /broken\.jsonl:2: invalid-json: .* at column 2/);
   assert.match(stderr, /broken\.jsonl:3: invalid-event: `txt`: unknown field/);
@@ -432,7 +433,9 @@ test("config check notes keys that stand twice and zeros that switch off", async
   "mode": "shadow", "mode": "enforce",
   "rules": { "cycle": { "halt": 0 } },
   "tools": { "a.b": { "rules": { "cycle": { "block": 0 } }, "ignoreArgs": [] } },
-  "budgets": { "maxIterations": 0, "consecutiveErrors": 12 }
+  "budgets": { "maxIterations": 0, "consecutiveErrors": 12 },
+  "unattendedLevel": "nudge",
+  "tools": { "b": { "rules": { "cycle": { "enabled": false, "block": 4 } } } }
 }`,
   );
   const { code, stdout } = await loopwarden("config", "check", name);
@@ -446,6 +449,9 @@ test("config check notes keys that stand twice and zeros that switch off", async
         "noted.json:4: note: `rules.cycle.halt`: 0 switches it off",
         "noted.json:5: note: `tools.a.b.rules.cycle.block`: 0 switches it off",
         "noted.json:6: note: `budgets.maxIterations`: 0 means no limit",
+        "noted.json:7: note: `unattendedLevel`: has no effect unless `attended` is false",
+        "noted.json:8: note: `tools`: is there twice, the last one counts",
+        "noted.json:8: note: `tools.b.rules.cycle.block`: has no effect: the rule is off",
       ],
     ],
   );
@@ -467,6 +473,14 @@ test("config show: what is in force, with all that it extends", async () => {
   const { config, rules } = JSON.parse((await loopwarden("config", "show", own, "--json")).stdout);
   assert.deepEqual(config.conventions.counters["same-call"], { of: "calls", anew: true, block: 4 });
   assert.deepEqual(rules.map(({ id }: { id: string }) => id).sort(), ["counter", "max-iterations"]);
+  const polls = await file(
+    "polls.json",
+    '{ "tools": { "job_*": { "polling": true, "ignoreArgs": ["at", "nonce"] } } }',
+  );
+  const shown = (await loopwarden("config", "show", polls, "--tool", "job_tail")).stdout;
+  assert.match(shown, /^job_tail: is declared to poll: repeated-call, blind-repeat, .* need three times as much$/m);
+  assert.match(shown, /^job_tail: calls are compared without at, nonce$/m);
+  assert.doesNotMatch((await loopwarden("config", "show", polls, "--tool", "read")).stdout, /^read: /m);
   const wrong = await file("wrong.json", `{\n  "extends": ["goose", "openhand"]\n}`);
   const refused = await loopwarden("config", "check", wrong);
   assert.equal(refused.code, 1);
@@ -553,6 +567,8 @@ test("times that look like seconds are told of", async () => {
   // Who watches hears of it at once, and once.
   const watched = (await loopwarden("watch", name, "--idle", "0.1")).stderr;
   assert.equal(watched.split(said).length, 2, watched);
+  const micros = await loopwarden("replay", await file("micros.jsonl", jsonLines(timed(1_797_000_000_000_000))));
+  assert.match(micros.stderr, /looks like microseconds, .*: pauses would be a thousand times as long\n/);
   for (const start of [0, 86_400_000, 1_797_000_000_000])
     assert.doesNotMatch((await loopwarden("replay", await file("times.jsonl", jsonLines(timed(start))))).stderr, /at/);
 });
@@ -931,7 +947,7 @@ test("a log of which most cannot be read is no good news", async () => {
 });
 
 test("explain, tune, view and watch say as replay and eval do where most of a log cannot be read", async () => {
-  const said = "alien.jsonl: most of it cannot be read, 84 of 85 lines or events: the results are about the rest";
+  const said = "alien.jsonl: much of it cannot be read, 84 of 85 lines or events: the results are about the rest";
   const alien = Array.from({ length: 84 }, () => ({ type: "tool-call", toolName: "get_job" }));
   const name = await file("alien.jsonl", jsonLines([{ type: "output", text: "a" }, ...alien]));
   for (const args of [
@@ -974,16 +990,16 @@ test("a call whose result cannot be read was answered, and replay says above its
     ["quotes.jsonl", `${broken.join("\n")}\n`],
   ] as const) {
     const { code, stdout } = await loopwarden("replay", await file(name, text));
-    assert.deepEqual([code, stdout.trimEnd().split("\n").at(-1)], [0, none], name);
+    assert.deepEqual([code, stdout.trimEnd().split("\n").at(-1)], [1, none], name);
   }
   const [score] = (await loopwarden("eval", "scenario.jsonl", "--json")).stdout.split("\n");
   assert.equal(JSON.parse(score ?? "").falseAlarms, 0);
   for (const name of ["ids.jsonl", "scenario.jsonl"])
-    assert.equal((await loopwarden("explain", name, "--json")).code, 0, name);
+    assert.equal((await loopwarden("explain", name, "--json")).code, 1, name);
   const unread = await loopwarden("explain", "ids.jsonl", "--at", "line:2");
   assert.equal(unread.code, 1);
   assert.match(unread.stderr, /^loopwarden: ids\.jsonl: line 2 could not be read$/m);
-  assert.equal((await loopwarden("watch", "ids.jsonl", "--idle", "0.3", "--from-start")).code, 0);
+  assert.equal((await loopwarden("watch", "ids.jsonl", "--idle", "0.3", "--from-start")).code, 1);
   const page = await loopwarden("view", "ids.jsonl", "-o", "ids.html", "--json");
   assert.deepEqual(JSON.parse(page.stdout), { page: "ids.html", events: 42, unread: 42, format: "trace" });
   // What nobody has answered at all is told of as before.
@@ -1005,10 +1021,14 @@ test("complaints that say the same are told three times and counted, others all"
   const told = stderr.trimEnd().split("\n");
   assert.deepEqual(
     told.map((text) => text.replace(/: invalid-event.*/, "")),
-    [81, 82, 83, 111, 112].map((line) => `same.jsonl:${line}`).concat("same.jsonl: 57 more like that"),
+    [
+      ...[81, 82, 83, 111, 112].map((line) => `same.jsonl:${line}`),
+      "same.jsonl: 57 more like that",
+      "same.jsonl: much of it cannot be read, 62 of 142 lines or events: the results are about the rest",
+    ],
   );
   assert.match(told[0] ?? "", /`at`: invalid type: string "2026-11-1", expected milliseconds since 1970 as a whole/);
-  assert.match(told.at(-1) ?? "", /like that: invalid-event: `at`: invalid type/);
+  assert.match(told.at(-2) ?? "", /like that: invalid-event: `at`: invalid type/);
   const all = Array.from({ length: 30 }, (_, n) => line(`x${"y".repeat(n)}`));
   const many = (await loopwarden("replay", await file("many.jsonl", jsonLines([...busy(40), ...all])))).stderr;
   assert.equal(many.match(/^many\.jsonl:\d+: /gm)?.length, 20);

@@ -280,11 +280,15 @@ test("errors of the protocol are evidence too", async () => {
   await using client = new Client();
   await client.begin();
   let refusal: Result = {};
+  let guided = 0;
   for (let step = 0; step < 12 && !refusal.isError; step++) {
     const answer = await client.answer(client.send("tools/call", { name: "broken", arguments: {} }));
     refusal = answer.result ?? {};
-    if (answer.error) assert.equal(answer.error.message, "no such tool");
+    const [message, guidance] = answer.error?.message.split("\n\n") ?? ["no such tool"];
+    assert.equal(message, "no such tool");
+    if (guidance?.startsWith("Loopwarden")) guided++;
   }
+  assert.ok(guided > 0, "an error has no content, so its message has the guidance");
   assert.match(said(refusal), /Loopwarden/);
 });
 

@@ -1,7 +1,7 @@
 // The command, as somebody runs it.
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
-import { createServer } from "node:http";
+import { createServer, request, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -33,6 +33,10 @@ async function started(...args: string[]): Promise<{ child: ChildProcess; out: (
 
 const ended = (child: ChildProcess): Promise<number | null> =>
   new Promise((resolve) => child.on("close", (code) => resolve(code)));
+
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 20));
+}
 
 let model: Awaited<ReturnType<typeof upstream>>;
 let command: Awaited<ReturnType<typeof started>>;
@@ -83,6 +87,54 @@ test("with --json it tells programs, and with --observe it changes nothing", asy
   assert.equal(first.upstream, model.url);
   assert.deepEqual([second.action, second.verdict.level, second.messages], ["none", "halt", 25]);
   assert.deepEqual([last.judged, last.answered], [1, 0]);
+});
+
+test("a request that has begun is answered after the signal to stop, and new ones are refused", async () => {
+  const begun: ServerResponse[] = [];
+  const slow = createServer((_, response) => {
+    response.write("begun, ");
+    begun.push(response);
+  });
+  await new Promise<void>((resolve) => slow.listen(0, "127.0.0.1", resolve));
+  const own = await started("--upstream", `http://127.0.0.1:${(slow.address() as AddressInfo).port}`);
+  const answer = await fetch(`${own.base}/v1/models`);
+  const done = ended(own.child);
+  own.child.kill("SIGTERM");
+  await until(() =>
+    fetch(`${own.base}/v1/models`).then(
+      () => false,
+      () => true,
+    ),
+  );
+  for (const response of begun) response.end("ended");
+  assert.equal(await answer.text(), "begun, ended");
+  assert.equal(await done, 0);
+  slow.close();
+});
+
+test("what it does not pass on is answered with a reason", async () => {
+  const own = await started("--upstream", model.url);
+  const asked = (headers: Record<string, string>) =>
+    new Promise<[number | undefined, string]>((resolve, reject) => {
+      request(`${own.base}/v1/realtime`, { headers }, (response) => {
+        let text = "";
+        response.setEncoding("utf8").on("data", (piece: string) => {
+          text += piece;
+        });
+        response.on("end", () => resolve([response.statusCode, text]));
+      })
+        .on("error", reject)
+        .end();
+    });
+  const [socket, why] = await asked({ connection: "upgrade", upgrade: "websocket" });
+  assert.deepEqual([socket, /WebSockets are not passed on: use HTTP/.test(why)], [501, true]);
+  const [foreign, who] = await asked({ host: "evil.example" });
+  assert.equal(foreign, 421);
+  assert.equal(
+    who,
+    "evil.example is no name of this machine: use 127.0.0.1, localhost or *.internal, or another --host\n",
+  );
+  own.child.kill();
 });
 
 test("an upstream that cannot be reached is told as that: nothing was passed on", async () => {

@@ -528,11 +528,12 @@ test("view: a scenario brings its configuration, --config is stronger, errors ar
   assert.equal((await pageOf(half.stdout)).trace?.errors[0]?.line, 2);
 });
 
-test("view: a log of which most cannot be read is not called sound, and counts as replay counts", async () => {
+test("view: a log of which much cannot be read is not called sound, and counts as replay counts", async () => {
   for (const [good, broken, refused] of [
     [2, 5, 1],
     [4, 0, 5],
-    [3, 4, 0],
+    [4, 0, 2],
+    [3, 1, 0],
   ] as const) {
     const lines = [
       ...stuck(2)
@@ -553,7 +554,7 @@ test("view: a log of which most cannot be read is not called sound, and counts a
     assert.ok(run !== null);
     const analysis = analyseAll(run.events, {});
     const head = headline(run, analysis);
-    assert.equal(head.title, "Most of this log could not be read");
+    assert.equal(head.title, "Much of this log could not be read");
     assert.match(
       head.action.detail,
       new RegExp(`^${unread} of ${good + unread} lines or events .* in the ${good} events `),
@@ -562,12 +563,12 @@ test("view: a log of which most cannot be read is not called sound, and counts a
   }
 });
 
-test("view: less than half that cannot be read is said, and so is what was found beside it", async () => {
-  const whole = trace([{ type: "output" } as Event, ...stuck(1)]);
+test("view: little that cannot be read is said, and so is what was found beside it", async () => {
+  const whole = trace([{ type: "output" } as Event, ...stuck(2)]);
   const analysis = analyseAll(whole.events, {});
   const head = headline(whole, analysis);
   assert.deepEqual([head.title, head.isUnread], ["No loop in this run", undefined]);
-  assert.match(head.action.detail, /^Nothing in its 2 events .*; 1 of 3 lines or events could not be read\.$/);
+  assert.match(head.action.detail, /^Nothing in its 4 events .*; 1 of 5 lines or events could not be read\.$/);
   const errors = [{ line: 9, message: "no JSON" }];
   assert.deepEqual(
     unreadOf({ lines: [12], errors }, analysis).map(({ where }) => where),

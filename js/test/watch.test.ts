@@ -305,6 +305,17 @@ test("--level: what does not reach it is told and does not count", async () => {
   assert.match(watched.stdout, /nudge {2}repeated-call/);
 });
 
+test("--first ends at the first finding, also of what is read at once", async () => {
+  const log = new Log();
+  const file = join(folder, "first.jsonl");
+  await writeFile(file, log.prompt("go") + Array.from({ length: 6 }, () => failing(log)).join(""));
+  const { code, stdout } = await run(process.execPath, [cli, "watch", file, "--from-start", "--first"]);
+  assert.equal(code, 3);
+  assert.equal(stdout.split("cannot find module 'cart'").length - 1, 3, stdout);
+  assert.match(stdout, /nudge/);
+  assert.doesNotMatch(stdout, /block/);
+});
+
 test("nothing of a log acts on the terminal", async () => {
   const log = new Log();
   const file = join(folder, "hostile.jsonl");
@@ -327,6 +338,7 @@ test("wrong usage, and what is no text", async () => {
     ["--level", "loud"],
     ["a.jsonl", "--all"],
     ["--forma", "x"],
+    ["-"],
   ]) {
     assert.equal((await run(process.execPath, [cli, "watch", ...args], { cwd: folder })).code, 2, args.join(" "));
   }
@@ -375,8 +387,10 @@ test("what has no end is not followed, and a link in a circle is no file", async
   }
   await symlink("ring.jsonl", join(folder, "ring.jsonl"));
   const { code, stderr } = await run(process.execPath, [cli, "watch", "ring.jsonl", "--idle", "1"], { cwd: folder });
-  assert.equal(code, 0, stderr);
+  assert.equal(code, 1, stderr);
   assert.match(stderr, /ring\.jsonl: .*; waiting for it/);
+  const absent = await run(process.execPath, [cli, "watch", "absent.jsonl", "--idle", "1"], { cwd: folder });
+  assert.equal(absent.code, 1, absent.stderr);
 });
 
 test("a compressed log that would unpack to more than fits is none", async () => {
@@ -385,7 +399,7 @@ test("a compressed log that would unpack to more than fits is none", async () =>
   await writeFile(join(folder, "bomb.jsonl.gz"), Buffer.concat(Array.from({ length: 12 }, () => member)));
   const args = [cli, "watch", "bomb.jsonl.gz", "--idle", "1"];
   const { code, stderr } = await run(process.execPath, args, { cwd: folder });
-  assert.equal(code, 0);
+  assert.equal(code, 1);
   assert.match(stderr, /bomb\.jsonl\.gz: .*larger than 268435456 bytes.*; waiting for it/);
 });
 

@@ -4,11 +4,11 @@ use crate::model::{
     Body, Context, Custom, Event, HostKind, Level, Message, Outcome, Payloads, Record, Role, ToolCall, ToolResult,
     Verdict,
 };
-use crate::policy::{Judgement, Occasion, Scene, TaskPlace, asked, decide};
+use crate::policy::{Judgement, Occasion, OccasionKind, Scene, TaskPlace, asked, decide};
 use crate::rules::{Cx, Fact, Payload, Raised, RunView, Settings, States, Tool};
 use crate::state::{
-    ArgumentStart, Call, Changes, Kin, Lookups, Matched, Moment, Onset, PAUSE, Run, Sighting, Step, Telling, Turn,
-    Visibility, add, agent_of, is_of_a_workflow, owner_key, parent_of, round_key, task_of,
+    ArgumentStart, Call, Changes, Kin, LONGEST_PAUSE, Lookups, Matched, Moment, Onset, PAUSE, Run, Sighting, Step,
+    Telling, Turn, Visibility, add, agent_of, is_of_a_workflow, owner_key, parent_of, round_key, task_of,
 };
 use crate::text::{
     self, Asks, CallKey, Digests, Edit, Empty, Key, Late, OutcomeFacts, Scratch, ToolName, Waits, combine, key, mark,
@@ -184,6 +184,10 @@ pub(super) struct Judging<'a> {
     context: &'a Context,
     /// Whether the evidence at hand belongs to another task.
     apart: bool,
+    /// [`Occasion::looks_late`].
+    looks_late: bool,
+    /// Whether the event is the result of a call that a verdict refused, which did not run.
+    stands: bool,
     raised: Vec<Raised>,
     tool: Tool,
     /// The call that the event is the result of.
@@ -202,8 +206,24 @@ impl<'a> Judging<'a> {
     ) -> Self {
         let digests = RefCell::new(core::mem::take(&mut scratch.digests));
         let (onset, raised, tool) = (run.onset(), Vec::new(), Tool::default());
-        let (before, apart, answers) = (None, false, None);
-        Self { settings, scratch, run, before, event, context, onset, apart, raised, tool, answers, digests }
+        let (before, answers) = (None, None);
+        let (apart, looks_late, stands) = (false, false, false);
+        Self {
+            settings,
+            scratch,
+            run,
+            before,
+            event,
+            context,
+            onset,
+            apart,
+            looks_late,
+            stands,
+            raised,
+            tool,
+            answers,
+            digests,
+        }
     }
 
     /// Tells the rules that look at no other fact that an event has happened.
@@ -319,6 +339,7 @@ impl<'a> Judging<'a> {
             return;
         }
         self.run.counted.calls(call.agent, self.onset.own, length);
+        self.looks_late = !call.mutates && call.pause >= LONGEST_PAUSE;
         self.show(&Fact::Call(&call, &Payload::new(payload, named, to)));
         if self.happens() {
             self.run.pairing.wait(call);
@@ -371,7 +392,7 @@ impl<'a> Judging<'a> {
             target: text::target(payload, named, self.scratch.salt),
             mutates,
             writes: mutates && (named.shell || edit != Edit::No),
-            limit: if mutates { text::limit(payload) } else { 0 },
+            limit: if mutates { text::limit(payload, named.runs()) } else { 0 },
             edit,
             quiet: text::quiet(payload, named, mutates, asks),
             asks,
@@ -414,6 +435,7 @@ impl<'a> Judging<'a> {
         // call that never ran.
         let synthetic = self.context.synthetic;
         if synthetic || result.outcome == Outcome::NotExecuted {
+            self.stands = call.as_ref().is_some_and(|call| call.vetoed);
             // A synthetic result without a call does not even settle one.
             if call.is_some() || !synthetic {
                 self.show(&Fact::NotRun(call.as_ref(), (!synthetic).then_some(result)));
@@ -458,6 +480,7 @@ impl<'a> Judging<'a> {
         let Turn { previous, slept, worker } = self.run.counted.step(agent, at, idles);
         let waited = if self.has_waited(call.as_ref(), &facts, result) { PAUSE } else { 0 };
         let pause = call.as_ref().map_or(0, |call| call.pause).max(waited);
+        self.looks_late = pause >= LONGEST_PAUSE && call.as_ref().is_some_and(|call| !call.mutates);
         self.run.standings.step();
         self.came(call.as_ref(), &facts);
         let compared = combine("sighting", &[call.as_ref().map_or(0, |call| call.key), facts.light]);
@@ -600,7 +623,10 @@ impl<'a> Judging<'a> {
     pub(super) fn end(&mut self) -> Option<Judgement> {
         // Returns early so that no large value is moved.
         if self.is_quiet() {
-            self.run.standings.judged(Level::Continue, self.run.now);
+            // A refused call that did not run changes nothing about what it was refused for.
+            if !self.stands {
+                self.run.standings.judged(Level::Continue, self.run.now);
+            }
             self.put_back();
             return None;
         }
@@ -626,11 +652,12 @@ impl<'a> Judging<'a> {
             answers.as_ref().map(|call| (call.name.as_str(), call.asked.as_ref().map(|asked| asked.0.as_str())));
         let open = self.settings.config.privacy.payloads == Payloads::Excerpt;
         let scene = Scene::new(self.event, context, answers, open, &self.digests);
-        let occasion = match self.event.body {
-            Body::ToolCall(_) => Occasion::Call(round_key(context)),
-            Body::ToolResult(_) | Body::Custom(_) => Occasion::Past,
-            _ => Occasion::Other,
+        let kind = match self.event.body {
+            Body::ToolCall(_) => OccasionKind::Call(round_key(context)),
+            Body::ToolResult(_) | Body::Custom(_) => OccasionKind::Past,
+            _ => OccasionKind::Other,
         };
+        let occasion = Occasion { kind, looks_late: self.looks_late };
         let (limits, raised) = (self.tool.limits(self.settings), core::mem::take(&mut self.raised));
         let place = TaskPlace { task: task_of(context), parent: parent_of(context) };
         let mut judgement = decide(self.settings, limits, self.run, raised, &occasion, place, &scene);

@@ -2,7 +2,7 @@
 
 use super::Detector;
 use crate::json;
-use crate::model::{Body, Decision, Event, Scope};
+use crate::model::{Body, Decision, Event, Level, Scope};
 use alloc::format;
 
 /// A deterministic pseudo-random generator.
@@ -124,4 +124,29 @@ fn the_short_way_is_the_long_one() {
         assert!(quick > 500, "{config}: {quick}");
         assert!(!tight || short.metrics().runs_evicted > 0, "nobody had to go");
     }
+}
+
+#[test]
+fn a_refused_call_leaves_the_level_as_it_is() {
+    let mut detector = json::detector("{}").unwrap();
+    let call = r#"{"type":"tool-call","tool":"moor","args":{"berth":4}}"#;
+    let mut record = |text: &str| {
+        let _ = detector.record(&json::event(text).unwrap()).unwrap();
+        detector.status(&Scope::default()).level
+    };
+    let result =
+        |outcome: &str| format!(r#"{{"type":"tool-result","tool":"moor","outcome":"{outcome}","output":"taken"}}"#);
+    for _ in 0..5 {
+        record(call);
+        record(&result("error"));
+    }
+    assert_eq!(record(call), Level::Block);
+    assert_eq!(record(&result("not-executed")), Level::Block);
+    // Anything else that happens is judged by itself.
+    assert_eq!(record(r#"{"type":"message","role":"user","text":"another berth, please"}"#), Level::Continue);
+    record(r#"{"type":"tool-call","tool":"anchor"}"#);
+    assert_eq!(
+        record(r#"{"type":"tool-result","tool":"anchor","outcome":"not-executed","output":"x"}"#),
+        Level::Continue
+    );
 }

@@ -165,12 +165,18 @@ fn written(prefix: &str, path: &[Step]) -> String {
 /// The path to the innermost field or item that `message` is about.
 fn culprit(root: &mut Value, message: &str, read: &dyn Fn(&Value) -> Option<String>) -> Vec<Step> {
     let mut path = Vec::new();
+    // Without its tag, an object is wrong in another way.
+    let unknown = named(message, "unknown field `").map(|(name, _)| name);
+    let is_unknown = |step: &Step| matches!(step, Step::Field(name) if Some(name.as_str()) == unknown);
     loop {
-        let steps: Vec<Step> = match at(root, &path) {
+        let mut steps: Vec<Step> = match at(root, &path) {
             Some(Value::Object(fields)) => fields.keys().take(LOOKED_AT).cloned().map(Step::Field).collect(),
             Some(Value::Array(items)) => (0..items.len().min(LOOKED_AT)).map(Step::Item).collect(),
             _ => return path,
         };
+        if let Some(index) = steps.iter().position(is_unknown) {
+            steps.swap(0, index);
+        }
         let guilty = steps.into_iter().find(|step| {
             let Some(taken) = at(root, &path).and_then(|node| take(node, step)) else { return false };
             let without = read(root);
@@ -296,6 +302,7 @@ mod tests {
                 "number out of range at line 1 column",
             ),
             (r#"{"type":"tool-call","tool":"t","labels":{"a":1}}"#, "labels.a", "invalid type"),
+            (r#"{"type":"tool-call","tool":"t","zeal":1}"#, "zeal", "unknown field"),
             (
                 r#"{"type":"message","role":"robot","text":""}"#,
                 "role",

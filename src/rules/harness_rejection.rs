@@ -148,6 +148,8 @@ impl Rule for HarnessRejection {
                 let speaker = agent_of(&event.context);
                 state.agents.iter_mut().find(|known| known.agent == speaker)?.reacts(&message.text, cx)
             }
+            // What a verdict refused was not rejected for how it was written.
+            Fact::NotRun(Some(call), _) if call.vetoed => None,
             Fact::NotRun(call, Some(result)) if !result.output.trim().is_empty() => {
                 let reason = mistake(&result.output, cx.salt);
                 let agent = call.map_or(0, |call| call.agent);
@@ -191,6 +193,9 @@ mod tests {
             .expect(RULE, &[(7, Nudge)]);
         Script::new("{}").play("a%not-executed b%not-executed c:x c%not-executed d%not-executed").expect(RULE, &[]);
         Script::new("{}").play("a%not-executed b%not-executed | c%not-executed d%not-executed").expect(RULE, &[]);
+        // Calls that a verdict refused are not rejected by the harness.
+        let refused = ["a!x ".repeat(7), "a~ ".repeat(9)].concat();
+        Script::new("{}").play(&refused).expect(RULE, &[]);
         let many = "a%not-executed ".repeat(20);
         Script::new("{}").play(&many).strongest(RULE, Nudge);
     }

@@ -540,7 +540,7 @@ impl Entry {
             } else if scale > 1 && i64::from(self.gap) >= PATIENT {
                 "Find out whether what you are waiting for is still alive, or stop waiting."
             } else if scale > 1 {
-                "Wait longer between looks, or find out whether what you are waiting for is still alive."
+                "Wait longer between looks (after five minutes, one is not refused), or find out whether what you are waiting for is still alive."
             } else if self.flags.failed() {
                 "Read what the outcome says and change what it complains about, or reach the goal with another tool."
             } else {
@@ -844,6 +844,20 @@ mod tests {
     }
 
     #[test]
+    fn statements_that_reach_their_limit() {
+        let statement = "DELETE FROM tides WHERE id IN (SELECT id FROM tides WHERE day < '2020' LIMIT 1000)";
+        let of = |answer: &'static str, times: usize| {
+            let args = [
+                ("execute_sql", format!(r#"{{"sql":"{statement}"}}"#)),
+                ("bash", format!(r#"{{"command":"psql -d harbour -c \"{statement}\""}}"#)),
+            ];
+            args.map(|(tool, args)| calls((0..times).map(|_| (tool, args.clone(), String::from(answer)))))
+        };
+        of("DELETE 1000", 12).iter().for_each(|played| played.expect(RULE, &[]));
+        of("DELETE 0", 5).iter().for_each(|played| played.strongest(RULE, Block));
+    }
+
+    #[test]
     fn waiting_as_told() {
         let polled = |pause: &str, times: usize| {
             let config = r#"{"tools":{"re*":{"polling":true}}}"#;
@@ -909,6 +923,31 @@ mod tests {
         Script::new("{}").play(&after(18)).expect(RULE, &[]);
         Script::new("{}").play(&after(19)).last(RULE, Nudge);
         Script::new(&alone(RULE)).play(&"a!503_unavailable @3 ".repeat(7)).last(RULE, Nudge);
+    }
+
+    #[test]
+    fn a_look_after_a_long_pause_is_not_refused() {
+        let blocked = "a!503_unavailable @3 ".repeat(16);
+        let then = |script: &str| Script::new("{}").play(&[&blocked, script].concat());
+        then("?a").last(RULE, Block);
+        then("@240 ?a").last(RULE, Block);
+        then("@300 ?a").last(RULE, Observe);
+        // After it was refused again and again, too; and each further look after such a pause. Sooner ones are refused.
+        then("a~ @300 ?a").last(RULE, Observe);
+        let looks = then(&"@400 a!503_unavailable ".repeat(30));
+        assert!(looks.found(RULE).iter().all(|(at, level)| *at < 32 || *level <= Nudge), "{:?}", looks.found(RULE));
+        then("@400 a!503_unavailable a!503_unavailable ?a").last(RULE, Block);
+        // A sleep is a pause, also without a clock; a change that is made again is not a look.
+        let look = || pair("read", r#"{"path":"a"}"#, "error", "503 unavailable");
+        let slept = |seconds: usize| {
+            let sleep = pair("bash", &format!(r#"{{"command":"sleep {seconds}"}}"#), "ok", "");
+            let again = look().into_iter().take(1);
+            events("{}", (0..16).flat_map(|_| look()).chain(sleep).chain(again))
+        };
+        slept(200).last(RULE, Block);
+        slept(300).last(RULE, Observe);
+        let written = Script::new("{}").play(&["*1 ".repeat(8), String::from("@900 *1")].concat());
+        assert!(written.found(RULE).contains(&(16, Block)), "{:?}", written.found(RULE));
     }
 
     #[test]

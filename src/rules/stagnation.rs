@@ -21,7 +21,7 @@ mod views;
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation, ToolResult};
 use crate::rules::streak::{Streak, confidence};
-use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, SignalParts, advisory};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, SignalParts};
 use crate::state::Step;
 use crate::text::{Key, combine};
 use agents::Agents;
@@ -91,7 +91,7 @@ struct Stuck<'a> {
 impl Stuck<'_> {
     fn signal(self, seen: &Streak, cx: &Cx<'_>) -> Signal {
         let Self { kind, name, what, points, message, instead, halt_reason } = self;
-        let signal = seen.signal(SignalParts {
+        seen.signal(SignalParts {
             kind,
             identity: combine("stagnation", &[what, cx.agent]),
             count: points,
@@ -101,8 +101,7 @@ impl Stuck<'_> {
             instead,
             recommendation: Recommendation::ChangeApproach,
             halt_reason,
-        });
-        advisory(signal, cx)
+        })
     }
 }
 

@@ -101,12 +101,15 @@ const SLEEPS: u8 = 3;
 const SLEEP: u8 = 2;
 /// At least one of its latest calls got an outcome.
 const ANSWERED: u8 = 4;
-/// The call slept at least [`PAUSE`], at least [`LONG_PAUSE`].
+/// The call slept at least [`PAUSE`], at least [`LONG_PAUSE`], at least [`LONGEST_PAUSE`].
 const LONG: u8 = 8;
 const LONGER: u8 = 16;
+const LONGEST: u8 = 32;
 /// Milliseconds of a pause longer than most turns take, and of one during which much may happen.
 pub(crate) const PAUSE: u32 = 10_000;
 pub(crate) const LONG_PAUSE: u32 = 60_000;
+/// Milliseconds of a pause after which a look at something is not refused, whatever came before.
+pub(crate) const LONGEST_PAUSE: u32 = 300_000;
 /// Milliseconds after which a repeated call counts as having waited for something.
 pub(crate) const WAITED: i64 = 20_000;
 
@@ -126,8 +129,10 @@ impl Worker {
         if sleeps == 0 {
             self.state &= !ANSWERED;
         } else {
-            let long = if sleeps >= PAUSE.into() { LONG } else { 0 };
-            self.state = SLEEP | long | if sleeps >= LONG_PAUSE.into() { LONGER } else { 0 };
+            self.state = SLEEP;
+            for (pause, flag) in [(PAUSE, LONG), (LONG_PAUSE, LONGER), (LONGEST_PAUSE, LONGEST)] {
+                self.state |= if sleeps >= pause.into() { flag } else { 0 };
+            }
         }
     }
 
@@ -189,10 +194,12 @@ impl Counted {
         // A clock that was set back says nothing.
         let clock = if clock > u32::MAX / 2 { 0 } else { clock };
         let state = self.of(agent).map_or(0, |worker| worker.state);
-        clock.max(match state & (LONG | LONGER) {
-            long if long == 0 || state & SLEEPS == 0 => 0,
-            LONG => PAUSE,
-            _ => LONG_PAUSE,
+        clock.max(match state {
+            _ if state & SLEEPS == 0 => 0,
+            _ if state & LONGEST != 0 => LONGEST_PAUSE,
+            _ if state & LONGER != 0 => LONG_PAUSE,
+            _ if state & LONG != 0 => PAUSE,
+            _ => 0,
         })
     }
 
@@ -212,7 +219,7 @@ impl Counted {
         let acted = before.latest.saturating_sub(before.idled.into());
         let left = before.state & SLEEPS;
         worker.latest = steps;
-        worker.state = left.saturating_sub(1) | before.state & (LONG | LONGER) | ANSWERED;
+        worker.state = left.saturating_sub(1) | before.state & (LONG | LONGER | LONGEST) | ANSWERED;
         worker.idled = if idles { u16::try_from(steps.wrapping_sub(acted)).unwrap_or(u16::MAX) } else { 0 };
         worker.answered = at.map_or(0, low_of_time);
         Turn { previous: if idles { before.latest } else { acted }.into(), slept: left > 0, worker: before }

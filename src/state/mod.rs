@@ -24,7 +24,7 @@ mod tight;
 mod workflow;
 
 pub(crate) use graph::{Cycle, Graph, node_key};
-pub(crate) use lane::{Counted, LONG_PAUSE, PAUSE, Turn, Visibility, WAITED, short_mark};
+pub(crate) use lane::{Counted, LONG_PAUSE, LONGEST_PAUSE, PAUSE, Turn, Visibility, WAITED, short_mark};
 use lane::{CurrentLane, Tasks};
 pub(crate) use latest::Latest;
 use marks::Marks;

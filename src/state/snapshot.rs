@@ -56,7 +56,7 @@ pub(crate) fn open<C, T: Codec>(
     let version = u32::from_le_bytes(*version);
     if *format != FORMAT || version != rules_version {
         let message = format!(
-            "written by format {format} with rules {version}, this is format {FORMAT} with rules {rules_version}"
+            "written by format {format} with rules {version}, this is format {FORMAT} with rules {rules_version}: replay the run's events, or begin afresh"
         );
         return Err(Error::new(ErrorCode::SnapshotVersion, message).at("snapshot"));
     }

@@ -2,6 +2,7 @@
 
 use super::named::WRITES;
 use super::shell::{Lexer, Token};
+use super::sql::sql_mutates;
 use super::words::{listed, name_words};
 use alloc::vec::Vec;
 
@@ -169,6 +170,9 @@ const SHELL_PROGRAMS: [&str; 7] = ["ash", "bash", "dash", "ksh", "pwsh", "sh", "
 const SCRIPT_PROGRAMS: [&str; 12] =
     ["bun", "deno", "ipython", "node", "nodejs", "perl", "php", "py", "python", "python2", "python3", "ruby"];
 
+/// Programs of databases that are given SQL.
+const DATABASES: [&str; 7] = ["clickhouse-client", "duckdb", "mariadb", "mysql", "psql", "sqlcmd", "sqlite3"];
+
 /// Command lines nested deeper than this are taken to change nothing.
 const MAX_NESTING: usize = 4;
 
@@ -303,6 +307,7 @@ fn nested_line_mutates(line: &str, nesting: usize) -> bool {
             Token::Here(text) => match program(&words) {
                 Some((name, _)) if is_shell(name) => nested_line_mutates(text, nesting + 1),
                 Some((name, _)) if is_interpreter(&SCRIPT_PROGRAMS, name) => script_mutates(text),
+                Some((name, _)) if listed(&DATABASES, name) => sql_mutates(text),
                 _ => false,
             },
             Token::End => {
@@ -380,6 +385,7 @@ fn program_mutates(name: &str, args: &[&str], nesting: usize) -> bool {
                 || run.is_some_and(|(name, args)| nesting < MAX_NESTING && program_mutates(name, args, nesting + 1))
         }
         "gofmt" | "goimports" | "prettier" => has(&["-w"]),
+        _ if listed(&DATABASES, name) => args.iter().copied().any(sql_mutates),
         "perl" | "gsed" | "sed" => {
             args.iter().any(|arg| {
                 arg.strip_prefix('-')
@@ -608,6 +614,9 @@ mod tests {
             "tar -xzf a.tgz",
             "Set-Content a.txt x",
             "dd if=a of=b",
+            "psql -d quay -c \"UPDATE boats SET length = 9\"",
+            "mysql quay -e 'use quay; delete from boats where id = 4'",
+            "sqlite3 quay.db <<'EOF'\nSELECT 1;\nINSERT INTO boats VALUES (1);\nEOF",
         ] {
             assert!(line_mutates(line), "{line}");
         }
@@ -630,6 +639,8 @@ mod tests {
             "cat <<EOF\nx > y\nrm a\nEOF",
             "cat <<< 'a > b'",
             "[[ a > b ]] && echo yes",
+            "psql -d quay -c \"SELECT name FROM boats WHERE state = 'update'\"",
+            "sqlite3 update.db .tables",
             "sed -n '1,5p' f",
             "sed -e 's/i/j/' f",
             "perl -ne 'print if /i/' f",

@@ -122,12 +122,24 @@ pub(super) fn table(statement: &str) -> Option<String> {
 /// Whether an argument is a SQL statement that changes something, however harmless the tool's name sounds.
 pub(super) fn changes_table(call: &ToolCall) -> bool {
     let arguments = named_arguments(call);
-    let mut texts = arguments.into_iter().flat_map(Map::values).filter_map(Value::as_str).map(uncommented);
-    texts.any(|text| {
-        may_begin(text, &CHANGES)
-            && !does(text).is_some_and(|verb| same(verb, "select"))
-            && (table(text).is_some() || defines(text))
-    })
+    let mut texts = arguments.into_iter().flat_map(Map::values).filter_map(Value::as_str);
+    texts.any(changes)
+}
+
+/// Whether a text is a SQL statement that changes something.
+fn changes(text: &str) -> bool {
+    let text = uncommented(text);
+    may_begin(text, &CHANGES)
+        && !does(text).is_some_and(|verb| same(verb, "select"))
+        && (table(text).is_some() || defines(text))
+}
+
+/// Statements of a script that are looked at.
+const SCRIPT: usize = 16;
+
+/// Whether a script of SQL statements, as given to a database's own program, changes something.
+pub(super) fn sql_mutates(script: &str) -> bool {
+    script.split(';').take(SCRIPT).any(changes)
 }
 
 /// What a SQL statement does: its first word or, after a `WITH` clause, the verb that changes something (else
@@ -150,10 +162,18 @@ pub(super) fn does(statement: &str) -> Option<&str> {
 /// Maximum number of bytes of a statement that is read.
 const STATEMENT: usize = 4 * 1024;
 
-/// The most rows a SQL statement may change (`LIMIT 5000`); 0 if it does not say so.
-pub(crate) fn limit(call: &ToolCall) -> u32 {
+/// Quotes in a command line behind which a statement is looked for.
+const QUOTES: usize = 8;
+
+/// The most rows a SQL statement may change (`LIMIT 5000`); 0 if it does not say so. In the command lines of a
+/// `shell`, a statement is quoted: `psql -c "DELETE …"`.
+pub(crate) fn limit(call: &ToolCall, shell: bool) -> u32 {
     let Some(arguments) = named_arguments(call) else { return 0 };
     let texts = arguments.values().filter_map(Value::as_str);
+    let statements = |text| {
+        let quoted = str::match_indices(text, ['"', '\'']).take(if shell { QUOTES } else { 0 });
+        core::iter::once(text).chain(quoted.filter_map(|(at, _)| text.get(at + 1..)))
+    };
     let told = |text: &str| {
         let mut words = text.split(|char: char| !char.is_ascii_alphanumeric()).skip_while(|word| !same(word, "limit"));
         words.nth(1).and_then(|number| number.parse().ok())
@@ -164,7 +184,7 @@ pub(crate) fn limit(call: &ToolCall) -> u32 {
             text.bytes().find(|byte| !byte.is_ascii_whitespace()).is_some_and(|first| b"duw".contains(&(first | 32)));
         begins && text.len() <= STATEMENT && does(text).is_some_and(|verb| listed(&["delete", "update"], verb))
     };
-    texts.filter(changes).find_map(told).unwrap_or(0)
+    texts.flat_map(statements).filter(changes).find_map(told).unwrap_or(0)
 }
 
 /// Statements that show the state of a database, in the case they are usually written in.

@@ -38,6 +38,11 @@ fn a_report_is_of_its_scope_alone() {
         detector.report_markdown(&of_task("B")),
         "## No Loop Detected\n\nNothing has reached `nudge` in this scope.\n"
     );
+    let elsewhere = detector.report_markdown(&Scope { run: Some("other".into()), ..Scope::default() });
+    assert_eq!(
+        elsewhere,
+        "## No Loop Detected\n\nNothing is recorded of this run. There are other runs: `run` names one.\n"
+    );
     assert_eq!(detector.status(&of_task("A")).level, Level::Gate);
     assert_eq!(detector.status(&of_task("B")).level, Level::Continue);
     // The history below the gate belongs to the gate, in the run's report too.

@@ -1,5 +1,5 @@
 import { inForce } from "../diagnose.ts";
-import { type Options, parse, UsageError } from "./args.ts";
+import { expected, type Options, parse, UsageError } from "./args.ts";
 import { InputError } from "./failure.ts";
 import { shown } from "./input.ts";
 import { NAME } from "./name.ts";
@@ -11,7 +11,8 @@ export const help: string = `Usage: loopwarden config check [FILE] [--json]
 
 check says whether a configuration is valid: no unknown field, no contradiction, no threshold that can never be reached or
 that has no effect. An error names the field and, where it can be found, the line. In a valid one it notes what may be
-unintended: a duplicate key, and a 0, which switches a threshold off and makes a budget unlimited.
+unintended: a duplicate key, a 0, which switches a threshold off and makes a budget unlimited, thresholds of a rule that is
+off, and a level for unattended runs while the run is attended.
 show says what is in force: the settings that differ from the defaults, with everything that the configuration extends,
 and the thresholds of every rule that runs.
 
@@ -35,7 +36,8 @@ export async function run(args: string[]): Promise<number> {
   const [action, named, ...more] = positionals;
   const file = named ?? NAME;
   if (action === "show" && more.length === 0) return show(named, values);
-  if (action !== "check" || more.length > 0) throw new UsageError("config: expected `check FILE` or `show FILE`");
+  if (action === undefined || more.length > 0) throw new UsageError("config: expected `check FILE` or `show FILE`");
+  if (action !== "check" && action !== "show") throw new UsageError(`config ${action}: ${expected(action, words)}`);
   if (values.tool !== undefined) throw new UsageError("config check: --tool belongs to `config show`");
   if (named === undefined && !(await exists(NAME))) {
     if (values.json) printJson({ file, ok: true, absent: true });
@@ -73,6 +75,13 @@ async function show(named: string | undefined, values: { json: boolean; tool?: s
   if (isAbsent) tell(`loopwarden: ${ABSENT}`);
   print(JSON.stringify(force.config, undefined, 2));
   if (!force.enabled) print(`\n${values.tool}: calls are not judged`);
+  if (force.polling)
+    print(
+      `\n${values.tool}: is declared to poll: repeated-call, blind-repeat, unanswered-call and cycle need three times as much`,
+    );
+  if (force.ignoreArgs.length > 0) print(`\n${values.tool}: calls are compared without ${force.ignoreArgs.join(", ")}`);
+  if (force.identityArgs.length > 0)
+    print(`\n${values.tool}: calls are compared by ${force.identityArgs.join(", ")} only`);
   const rung = (threshold: number): string => (threshold === 0 ? "-" : String(threshold)).padStart(6);
   const row = (id: string, rungs: readonly string[]): string => `${id.padEnd(24)}${rungs.join(" ")}`;
   const head = ["nudge", "block", "gate", "halt"].map((name) => name.padStart(6));

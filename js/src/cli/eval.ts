@@ -2,7 +2,7 @@ import { performance } from "node:perf_hooks";
 import { LoopDetector } from "../detector.ts";
 import { LoopwardenError } from "../errors.ts";
 import type { Level } from "../generated/types.ts";
-import { judge } from "../replay/judge.ts";
+import { isLargelyUnread, judge } from "../replay/judge.ts";
 import { reaches } from "../replay/levels.ts";
 import { type Head, ownConfig, type Run, refused } from "../replay/read.ts";
 import { level, type Options, oneOf, parse, UsageError } from "./args.ts";
@@ -36,7 +36,7 @@ that cannot be read is reported, and the scenario goes on, unless it has no othe
 that cannot be read is reported, and the others are scored.
 
 Exit codes: 0 scored, 1 a file or configuration cannot be read, a label is wrong, nothing of a scenario can be read, or
-less than half of a file can be read and nothing in that part reached the level, 2 wrong usage, 3 with --strict if
+a quarter of a file or more cannot be read and nothing in that part reached the level, 2 wrong usage, 3 with --strict if
 something was judged wrongly.
 `;
 
@@ -121,7 +121,9 @@ export async function run(args: string[]): Promise<number> {
     }
     scores.push(score);
     add(total, score);
-    isUnsure ||= score.unread * 2 > score.of && !cases.some((one) => one.file === file && one.findings.length > 0);
+    isUnsure ||=
+      isLargelyUnread(score.unread, score.of - score.unread) &&
+      !cases.some((one) => one.file === file && one.findings.length > 0);
     if (values.json) printJson(score);
   }
   total.seconds = round(total.seconds);

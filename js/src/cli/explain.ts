@@ -3,7 +3,7 @@ import { type Goal, goals, inForce, normalise, type RuleInForce } from "../diagn
 import type { LoopwardenError } from "../errors.ts";
 import type { Config, Event, Finding, Level, RuleStanding, Scope, Verdict } from "../generated/types.ts";
 import { type Hunk, hunks } from "../replay/diff.ts";
-import { isMostlyUnread, replay } from "../replay/judge.ts";
+import { isLargelyUnread, replay } from "../replay/judge.ts";
 import { given, RUNGS, type Rung, reaches } from "../replay/levels.ts";
 import { pair } from "../replay/pair.ts";
 import { type Recorded, refused, type Trace } from "../replay/read.ts";
@@ -36,8 +36,8 @@ change, and the changes that affect the level are shown.
   --format FORMAT  one of the formats that replay reads; recognised by default
   --json           the same as one object
 
-Exit codes: 0 explained, 1 a file cannot be read, the event is not in it, or most of the file cannot be read and no
-verdict up to the event is at nudge or above, 2 wrong usage.
+Exit codes: 0 explained, 1 a file cannot be read, the event is not in it, or a quarter of the file or more cannot be
+read and no verdict up to the event is at nudge or above, 2 wrong usage.
 `;
 
 /** Maximum width of quoted arguments and outputs, in characters. */
@@ -182,7 +182,7 @@ export async function run(args: string[]): Promise<number> {
     tell("loopwarden: no verdict is at nudge or above; this event came closest, and --at chooses another one");
   if (values.json) printJson(explanation.result());
   else for (const line of explanation.told()) print(line);
-  return !explanation.isFound && isMostlyUnread(unread, judged) ? 1 : 0;
+  return !explanation.isFound && isLargelyUnread(unread, judged) ? 1 : 0;
 }
 
 type Place = { by: "seq" | "line" | "step"; number: number };
@@ -313,8 +313,14 @@ class Explanation {
     if (at.by === "line" && this.#trace.events.some(({ line, unread }) => unread && line === at.number))
       return `line ${at.number} could not be read`;
     return this.#lastAt(at) === -1
-      ? `no event has ${at.by} ${at.number}`
+      ? `no event has ${at.by} ${at.number}${this.#range(at.by)}`
       : `the event of ${at.by} ${at.number} was refused, so it has no verdict`;
+  }
+
+  /** The lines or steps that the events have, as text. */
+  #range(by: "line" | "step"): string {
+    const all = this.#trace.events.flatMap(({ line, event }) => (by === "line" ? line : (event.step ?? [])));
+    return all.length === 0 ? "" : `, they have ${Math.min(...all)} to ${Math.max(...all)}`;
   }
 
   /** The thresholds of a rule for the tool of an event. */

@@ -11,7 +11,7 @@ import { findNodeAtLocation, getNodeValue, type Node, parseTree } from "jsonc-pa
 import { LoopwardenError } from "../errors.ts";
 import { FORMATS } from "../generated/names.ts";
 import type { Event } from "../generated/types.ts";
-import { isMostlyUnread } from "../replay/judge.ts";
+import { isLargelyUnread } from "../replay/judge.ts";
 import { type Complain, once, type Recorded, type Run, runs, type Trace, traces } from "../replay/read.ts";
 import { short } from "../replay/summarise.ts";
 import type { TranscriptFormat } from "../transcript.ts";
@@ -305,8 +305,12 @@ const ALIKE = 3;
 /** Maximum number of kinds of complaints that are distinguished. */
 const KINDS = 1000;
 
-/** Timestamps that are plausible as seconds since 1970 (from 2001 on), and as milliseconds would be in 1970 to 1973. */
-const SECONDS = { from: 1e9, to: 1e11 } as const;
+/** Ranges of timestamps that are plausible in other units since 1970, and in milliseconds would be before 1974 or after 5100. */
+const UNITS = [
+  { from: 1e9, to: 1e11, unit: "seconds", pauses: "a thousandth of what they were" },
+  { from: 1e14, to: 1e17, unit: "microseconds", pauses: "a thousand times as long" },
+  { from: 1e17, to: 1e20, unit: "nanoseconds", pauses: "a million times as long" },
+] as const;
 
 /** Collects and prints complaints about the lines of a file. */
 export class Complaints {
@@ -323,7 +327,7 @@ export class Complaints {
   /** Results whose call came later. */
   readonly #early: string[] = [];
   /** The first event whose time looks like seconds, and its line; `told` once it has been reported. */
-  #seconds: { line: number; at: number } | "told" | undefined;
+  #strangeTime: { line: number; at: number } | "told" | undefined;
   /** Whether an error concerned a field of an event, which means that the format was recognised. */
   isKnown = false;
 
@@ -369,24 +373,25 @@ export class Complaints {
     } else if (stray) this.#strays.set(key, [...before, `${event.callId} in line ${line}`]);
   }
 
-  /** Notes a timestamp that looks like seconds. */
+  /** Notes a timestamp that is unlikely to be in milliseconds. */
   time(event: Event | undefined, line: number): void {
     const { at } = event ?? {};
-    if (typeof at === "number" && at >= SECONDS.from && at < SECONDS.to) this.#seconds ??= { line, at };
+    if (typeof at === "number" && unitOf(at) !== undefined) this.#strangeTime ??= { line, at };
   }
 
-  /** Reports once that timestamps look like seconds. */
+  /** Reports once that timestamps look like another unit than milliseconds. */
   tellTime(): void {
-    if (this.#seconds === undefined || this.#seconds === "told") return;
-    const { line, at } = this.#seconds;
-    this.#seconds = "told";
+    if (this.#strangeTime === undefined || this.#strangeTime === "told") return;
+    const { line, at } = this.#strangeTime;
+    this.#strangeTime = "told";
+    const { unit = "", pauses = "" } = unitOf(at) ?? {};
     tell(
-      `${shown(this.#file)}:${line}: "at": ${at} looks like seconds, but milliseconds are expected: pauses would be a thousandth of what they were`,
+      `${shown(this.#file)}:${line}: "at": ${at} looks like ${unit}, but milliseconds are expected: pauses would be ${pauses}`,
     );
   }
 
   /**
-   * Prints the summary: complaints that were not printed, results without a call, and whether most of the file could
+   * Prints the summary: complaints that were not printed, results without a call, and whether much of the file could
    * not be read, each in one line.
    *
    * @param judged the number of events judged.
@@ -406,9 +411,9 @@ export class Complaints {
       ["matches no call", "match no call"],
       "no earlier call has the callId",
     );
-    if (isMostlyUnread(unread, judged))
+    if (isLargelyUnread(unread, judged))
       tell(
-        `${shown(this.#file)}: most of it cannot be read, ${countOf(unread, judged)}: the results are about the rest`,
+        `${shown(this.#file)}: much of it cannot be read, ${countOf(unread, judged)}: the results are about the rest`,
       );
   }
 
@@ -418,6 +423,9 @@ export class Complaints {
     tell(`${shown(this.#file)}: ${results}; ${why}: ${short(first, 80)}${length > 1 ? ", …" : ""}`);
   }
 }
+
+/** The unit that a timestamp seems to be in, if that is not milliseconds. */
+const unitOf = (at: number) => UNITS.find(({ from, to }) => at >= from && at < to);
 
 /** The share of a file's lines and events that could not be read, as text. */
 export const countOf = (unread: number, judged: number): string => `${unread} of ${unread + judged} lines or events`;

@@ -4,7 +4,7 @@ import { LoopDetector } from "../detector.ts";
 import { FORMATS } from "../generated/names.ts";
 import type { Config, Event, Finding, Level, RuleStanding, Scope, Verdict } from "../generated/types.ts";
 import { onlySpace } from "../replay/diff.ts";
-import { isMostlyUnread, judge } from "../replay/judge.ts";
+import { isLargelyUnread, judge } from "../replay/judge.ts";
 import { given, rank, reaches } from "../replay/levels.ts";
 import { Pairs } from "../replay/pair.ts";
 import { costOf } from "../replay/prices.ts";
@@ -40,8 +40,8 @@ replay goes on. In a file of scenarios, --scenario names one.
   --json           one verdict per line instead of the story
   --reporter NAME  junit, sarif or github (annotations) instead of the story
 
-Exit codes: 0 the level was not reached, 1 a file cannot be read, or most of it cannot and the rest did not reach the
-level, 2 wrong usage, 3 the level was reached.
+Exit codes: 0 the level was not reached, 1 a file cannot be read, or a quarter of it or more cannot and the rest did not
+reach the level, 2 wrong usage, 3 the level was reached.
 `;
 
 /** Maximum width of quoted arguments and outputs, in characters. */
@@ -105,7 +105,7 @@ export async function run(args: string[]): Promise<number> {
     };
     report(reporter, [one]);
   }
-  return isReached ? 3 : isMostlyUnread(outcome.unread, outcome.judged) ? 1 : 0;
+  return isReached ? 3 : isLargelyUnread(outcome.unread, outcome.judged) ? 1 : 0;
 }
 
 /** The arguments that select the same run and settings for another command. */

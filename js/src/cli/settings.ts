@@ -1,7 +1,15 @@
 // Reads configuration files: JSON with comments and trailing commas, and a `$schema` for editors.
 
 import { access } from "node:fs/promises";
-import { type Node, type ParseError, parse, parseTree, printParseErrorCode, visit } from "jsonc-parser";
+import {
+  findNodeAtLocation,
+  type Node,
+  type ParseError,
+  parse,
+  parseTree,
+  printParseErrorCode,
+  visit,
+} from "jsonc-parser";
 import { LoopDetector } from "../detector.ts";
 import type { Config } from "../generated/types.ts";
 import { without } from "../replay/raw.ts";
@@ -110,17 +118,27 @@ export interface Note {
 /** Fields in which 0 switches something off: thresholds of rules and counters, and budgets. */
 const RUNG = /^(?:.*\.)?(?:rules|counters)\.[^.]+\.(?:nudge|block|gate|halt)$/;
 const BUDGET = /^budgets\.\w+$/;
+const RULE = /^(?:.*\.)?rules\.[^.]+$/;
 
-/** What may be unintended in a valid document: duplicate keys, and zeros that switch something off. */
+/** What may be unintended in a valid document: duplicate keys, zeros that switch something off, and what has no effect. */
 export function notes(document: string): Note[] {
   const found: Note[] = [];
   const note = (offset: number, field: string, message: string) =>
     found.push({ line: document.slice(0, offset).split("\n").length, field, message });
+  const noteAt = (node: Node | undefined, field: string, message: string) => {
+    if (node !== undefined) note(node.offset, field, message);
+  };
   const below = (node: Node | undefined, path: string) => {
     if (node?.type === "number" && node.value === 0) {
       if (RUNG.test(path)) note(node.offset, path, "0 switches it off");
       else if (BUDGET.test(path)) note(node.offset, path, "0 means no limit");
     }
+    const own = (key: string) => node && findNodeAtLocation(node, [key]);
+    if (RULE.test(path) && own("enabled")?.value === false)
+      for (const rung of ["nudge", "block", "gate", "halt"])
+        noteAt(own(rung), `${path}.${rung}`, "has no effect: the rule is off");
+    if (path === "" && own("attended")?.value !== false && own("extends") === undefined)
+      noteAt(own("unattendedLevel"), "unattendedLevel", "has no effect unless `attended` is false");
     const seen = new Set<string>();
     for (const [index, child] of (node?.children ?? []).entries()) {
       const [key, value] = child.type === "property" ? (child.children ?? []) : [];
@@ -135,7 +153,7 @@ export function notes(document: string): Note[] {
     }
   };
   below(parseTree(document, [], { allowTrailingComma: true }), "");
-  return found;
+  return found.sort((one, other) => one.line - other.line);
 }
 
 /** The line and kind of a syntax error: `3: invalid-json: …`. */

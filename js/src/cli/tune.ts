@@ -3,7 +3,7 @@ import { createInterface } from "node:readline/promises";
 import { LoopDetector } from "../detector.ts";
 import { type InForce, inForce } from "../diagnose.ts";
 import type { Config, Finding, Level } from "../generated/types.ts";
-import { isMostlyUnread, judge } from "../replay/judge.ts";
+import { isLargelyUnread, judge } from "../replay/judge.ts";
 import { RUNGS, type Rung, reaches } from "../replay/levels.ts";
 import { pair } from "../replay/pair.ts";
 import { apart, refused, type Trace } from "../replay/read.ts";
@@ -40,8 +40,8 @@ A scenario with a wrong label is reported and left out, and so is a file that ca
 replayed: the figures printed are those of your runs under it. A scenario's own configuration is set aside, since the
 question is what one configuration does to all runs. A scenario of which nothing can be read is left out as well.
 
-Exit codes: 0 the rate is met, or met by the suggestion, 1 no input can be read, or less than half of a file can be read
-and there is no alarm in that part, 2 wrong usage, 3 the rate cannot be met, or not without losing a labelled loop, or it
+Exit codes: 0 the rate is met, or met by the suggestion, 1 no input can be read, or a quarter of a file or more cannot
+be read and there is no alarm in the rest, 2 wrong usage, 3 the rate cannot be met, or not without losing a labelled loop, or it
 is not known what the runs without a label are.
 `;
 
@@ -194,7 +194,7 @@ async function loss(output: string, base: Settings | undefined): Promise<string 
   return `holds settings that would be lost (${lost.map(([name]) => name).join(", ")}), since tune does not start from them`;
 }
 
-/** Prints the complaints about each file. Returns whether most of a file is unreadable and nothing was found in it. */
+/** Prints the complaints about each file. Returns whether much of a file is unreadable and nothing was found in it. */
 function ended({ runs, first }: Tuning, complaints: ReadonlyMap<string, Complaints>): boolean {
   let isUnsure = false;
   for (const [file, known] of complaints) {
@@ -202,7 +202,7 @@ function ended({ runs, first }: Tuning, complaints: ReadonlyMap<string, Complain
     const judged = outcomes.reduce((sum, outcome) => sum + outcome.judged, 0);
     known.end(judged, judged === 0 ? 0 : known.count);
     isUnsure ||=
-      judged > 0 && isMostlyUnread(known.count, judged) && outcomes.every(({ alarms }) => alarms.length === 0);
+      judged > 0 && isLargelyUnread(known.count, judged) && outcomes.every(({ alarms }) => alarms.length === 0);
   }
   return isUnsure;
 }

@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
 import { LoopDetector } from "../detector.ts";
 import type { Config, TraceEvent } from "../generated/types.ts";
-import { isMostlyUnread, judge } from "../replay/judge.ts";
+import { isLargelyUnread, judge } from "../replay/judge.ts";
 import { serious } from "../replay/levels.ts";
 import { refused } from "../replay/read.ts";
 import { isSource, type Source } from "../view/live.ts";
@@ -38,8 +38,8 @@ gzip-compressed, and "-" is the standard input.
   --port PORT        the port for --live; by default any free one
   --json             {"page", "events", "unread", "format"} instead of the path; {"url"} with --live
 
-Exit codes: 0 written or served, 1 a file cannot be read or written, or less than half of it could be read and nothing
-was found in that part (the page is written all the same), 2 wrong usage.
+Exit codes: 0 written or served, 1 a file cannot be read or written, or a quarter of it or more could not be read and
+nothing was found in the rest (the page is written all the same), 2 wrong usage.
 `;
 
 const OWN = {
@@ -208,7 +208,7 @@ async function readRun(
     run: { name, format, events, lines, errors, config },
     judged,
     unread,
-    isUnknown: !isFound && isMostlyUnread(unread, judged),
+    isUnknown: !isFound && isLargelyUnread(unread, judged),
   };
 }
 

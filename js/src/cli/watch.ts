@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { version } from "../core.ts";
 import { FORMATS } from "../generated/names.ts";
 import type { Level } from "../generated/types.ts";
-import { isMostlyUnread } from "../replay/judge.ts";
+import { isLargelyUnread } from "../replay/judge.ts";
 import { given, rank, reaches } from "../replay/levels.ts";
 import { Live, type Seen, type Update } from "../replay/live.ts";
 import { refused } from "../replay/read.ts";
@@ -41,8 +41,8 @@ affected. What was written before is judged and summarised. Ctrl-C ends it.
                     recognised by default
   --json            an object per line for every event: file, agent, line, event, tool, level and the whole verdict
 
-Exit codes: 0 the level was not reached, 1 a file cannot be read, or most of the named one cannot, 2 wrong usage, 3 the
-level was reached.
+Exit codes: 0 the level was not reached, 1 a file cannot be read, or a quarter of the named one or more
+cannot or it does not appear, 2 wrong usage, 3 the level was reached.
 `;
 
 const OWN = {
@@ -79,6 +79,7 @@ export async function run(args: string[]): Promise<number> {
   const [path, ...more] = positionals;
   if (more.length > 0 || (values.last && path !== undefined))
     throw new UsageError("watch: expected one file or folder, or none");
+  if (path === "-") throw new UsageError("watch: expected a file that grows, got `-`; `replay -` reads standard input");
   const idle = seconds(values.idle);
   const format = transcriptFormat(values.format);
   const found = await settings(values);
@@ -86,6 +87,7 @@ export async function run(args: string[]): Promise<number> {
     least: level(values.level),
     alarm: new Alarm(values),
     json: values.json,
+    first: values.first,
     history: values["from-start"],
     all: values.all,
     config: found?.text ?? "",
@@ -121,6 +123,8 @@ interface How {
   least: Level;
   alarm: Alarm;
   json: boolean;
+  /** Whether to end at the first finding. */
+  first: boolean;
   history: boolean;
   all: boolean;
   config: string;
@@ -135,6 +139,8 @@ interface Following {
   complaints: Complaints;
   /** Whether any event was read. */
   begun: boolean;
+  /** Whether it does not exist, and never did since watching began. */
+  isAbsent: boolean;
   /** Whether its initial contents were written before watching began. */
   old: boolean;
   /** Whether it was reported that nothing can be read. */
@@ -165,7 +171,7 @@ class Watch {
   #spoke = Date.now();
   #label = "";
   reached = false;
-  /** Whether most of the named session could not be read, so that finding nothing means little. */
+  /** Whether much of the named session could not be read, so that finding nothing means little. */
   isUnread = false;
 
   constructor(how: How) {
@@ -204,11 +210,11 @@ class Watch {
     progress(undefined);
     await this.#how.alarm.end();
     for (const following of this.#following.values()) {
-      const { session, steps, told, strongest, complaints, live, begun, source, judged } = following;
+      const { session, steps, told, strongest, complaints, live, begun, isAbsent, source, judged } = following;
       const isAlien = !begun && source.isText;
       if (isAlien) this.#doubt(following);
       // In a folder, a file that is not a log does not matter.
-      this.isUnread = this.#folder === undefined && (isAlien || isMostlyUnread(complaints.count, judged));
+      this.isUnread = this.#folder === undefined && (isAlien || isAbsent || isLargelyUnread(complaints.count, judged));
       complaints.end(judged);
       live.free();
       if (this.#how.json) continue;
@@ -247,6 +253,7 @@ class Watch {
         live: new Live(this.#how.config, this.#how.format),
         complaints: new Complaints(session.file),
         begun: false,
+        isAbsent: false,
         old,
         doubted: false,
         dead: false,
@@ -282,9 +289,10 @@ class Watch {
     if ("gone" in look) {
       tell(`loopwarden: ${session.file}: ${look.gone}; waiting for it`);
       // A file that does not exist yet will be all new.
-      if (!following.begun) following.old = false;
+      if (!following.begun) [following.old, following.isAbsent] = [false, true];
       return;
     }
+    following.isAbsent = false;
     const update = live.update(look.text);
     for (const { line, message } of update.errors) following.complaints.add(line, message);
     if (update.anew) {
@@ -305,6 +313,7 @@ class Watch {
       this.#spoke = Date.now();
       for (const seen of update.seen) {
         this.#tell(following, seen);
+        if (this.#how.first && this.reached) break;
         await drained();
       }
     }

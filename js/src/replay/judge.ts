@@ -60,8 +60,11 @@ function settles(detector: LoopDetector, refused: string): boolean {
 export const isStandIn = ({ synthetic, labels }: Pick<TraceEvent, "synthetic" | "labels">): boolean =>
   synthetic === true && labels?.["unread"] === "result";
 
-/** Whether most of a log could not be read, so that finding nothing means little. */
-export const isMostlyUnread = (unread: number, judged: number): boolean => unread > judged;
+/**
+ * Whether so much of a log could not be read that finding nothing means little: a quarter or more, since a log whose
+ * results are all unreadable may still have its calls and messages.
+ */
+export const isLargelyUnread = (unread: number, judged: number): boolean => unread > 0 && unread * 3 >= judged;
 
 /** An event of a trace as a {@link Judgeable}. */
 export function judgeable({ pending, ...event }: TraceEvent): Judgeable {

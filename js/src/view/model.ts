@@ -2,7 +2,7 @@
 
 import { LoopDetector } from "../detector.ts";
 import type { Config, Event, Finding, Level, Scope, TraceEvent, Verdict, Wasted } from "../generated/types.ts";
-import { isMostlyUnread, judge, judgeable } from "../replay/judge.ts";
+import { isLargelyUnread, judge, judgeable } from "../replay/judge.ts";
 import { LEVELS, rank } from "../replay/levels.ts";
 import { pair } from "../replay/pair.ts";
 import { costOf } from "../replay/prices.ts";
@@ -160,9 +160,9 @@ export function unread(
 export function readShare(
   { events, errors }: Pick<Trace, "events" | "errors">,
   { refused }: Pick<Analysis, "refused">,
-): { judged: number; unread: number; isMostlyUnread: boolean } {
+): { judged: number; unread: number; isLargelyUnread: boolean } {
   const [judged, unread] = [events.length - refused, errors.length + refused];
-  return { judged, unread, isMostlyUnread: isMostlyUnread(unread, judged) };
+  return { judged, unread, isLargelyUnread: isLargelyUnread(unread, judged) };
 }
 
 function asked(detector: LoopDetector, event: TraceEvent): Judged {

@@ -73,11 +73,11 @@ export function headline(
   const { events } = trace;
   const share = readShare(trace, { refused });
   const missing = `${share.unread} of ${share.unread + share.judged} lines or events could not be read`;
-  if (share.isMostlyUnread && (loop === undefined || !serious(loop.peak))) {
+  if (share.isLargelyUnread && (loop === undefined || !serious(loop.peak))) {
     const detail = `${missing}; the list below says why. Nothing was found in the ${number(share.judged, "event")} that could be read, but that says little about the run.`;
     return {
       level: "continue",
-      title: "Most of this log could not be read",
+      title: "Much of this log could not be read",
       isUnread: true,
       action: { text: "Look at the log.", detail },
     };

@@ -65,7 +65,7 @@ impl Plans {
 
 #[cfg(test)]
 mod tests {
-    use crate::model::Level::{Nudge, Observe};
+    use crate::model::Level::{Block, Nudge, Observe};
     use crate::rules::testing::{events, step};
     use alloc::{format, string::String, vec::Vec};
 
@@ -93,6 +93,10 @@ mod tests {
         // Two agents plan in turns.
         let both = FIRST.iter().flat_map(|first| [plan("ann", first), plan("bob", first)].concat());
         expect(both.take(16).collect(), &[(13, Nudge), (15, Nudge)]);
+        // It never blocks by itself, and does where the configuration says so.
+        let blocks = r#"{"rules":{"stagnation":{"block":13}}}"#;
+        let lines: Vec<String> = FIRST.iter().flat_map(|first| plan("ann", first)).collect();
+        events(blocks, &lines).strongest("stagnation", Block);
     }
 
     #[test]

@@ -58,7 +58,10 @@ export async function run(action: "install" | "uninstall", options: Options): Pr
   const title = file.text === undefined ? "new file" : "";
   const text = isOurs ? "" : after;
   print(createTwoFilesPatch(path, path, file.text ?? "", text, title, isOurs ? "no file" : "").trimEnd());
-  if (options["dry-run"]) return 0;
+  if (options["dry-run"]) {
+    print("\nNothing was written (--dry-run).");
+    return 0;
+  }
   if (backup !== undefined) print(`\nPrevious version: ${backup}`);
   if (isOurs) print(`Removed ${path}, which held nothing else; new sessions run without the hooks.`);
   else

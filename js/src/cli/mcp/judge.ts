@@ -288,16 +288,18 @@ export class McpJudge {
       return undefined;
     }
     this.#open = Math.max(0, this.#open - 1);
-    if (!isObject(result)) {
-      if (!isObject(error)) return undefined;
-      this.#guard.afterCall({ tool, callId, error: String(error["message"] ?? "error"), outcome: "error" });
-      // There is no result to add guidance to: it comes with the next one.
-      return undefined;
-    }
+    const failure = !isObject(result) && isObject(error) ? String(error["message"] ?? "error") : undefined;
     // Neither a result nor an error: the server needs input first.
-    if (!Array.isArray(result["content"]) && result["structuredContent"] === undefined) return undefined;
-    const outcome = result["isError"] === true ? "error" : "ok";
-    const ruling = this.#guard.afterCall({ tool, callId, output: outputOf(result), outcome });
+    const isAnswered =
+      isObject(result) && (Array.isArray(result["content"]) || result["structuredContent"] !== undefined);
+    if (failure === undefined && !isAnswered) return undefined;
+    const ruling = this.#guard.afterCall({
+      tool,
+      callId,
+      ...(isObject(result)
+        ? { output: outputOf(result), outcome: result["isError"] === true ? "error" : "ok" }
+        : { error: failure, outcome: "error" }),
+    });
     // Guidance queued at the call or here is given once.
     const notes = this.#guard.guidance();
     const said = notes ?? (ruling.action === "halt" ? ruling.text : undefined);
@@ -307,7 +309,9 @@ export class McpJudge {
       ruling.action === "halt" ? ruling.halt.finding : ruling.action === "nudge" ? ruling.finding : undefined;
     // This call has run, so a block is only a nudge here.
     const level = ruling.action === "halt" ? ruling.halt.level : "nudge";
-    return added(text, said, meta(level, finding?.rule));
+    if (failure === undefined) return added(text, said, meta(level, finding?.rule));
+    // An error of the protocol has no content; clients show its message to the model.
+    return put(text, "error", put(member(text, "error") ?? "{}", "message", JSON.stringify(`${failure}\n\n${said}`)));
   }
 
   /** Remembers the hints of a tool list. They are claims of the server and used as priors only. */

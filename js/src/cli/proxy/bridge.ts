@@ -29,7 +29,12 @@ export function served(
   const checks = Math.min(head, 30_000);
   const options = { keepAlive: true, headersTimeout: head, requestTimeout: 0, connectionsCheckingInterval: checks };
   const server = createServer(options, (request, response) => {
-    if (host !== undefined && !isHere(request.headers.host, host)) return refuse(response, 421, "not here");
+    if (host !== undefined && !isHere(request.headers.host, host))
+      return refuse(
+        response,
+        421,
+        `${request.headers.host} is no name of this machine: use ${host}, localhost or *.internal, or another --host\n`,
+      );
     hurry(request, response, pause);
     answer(handler, request, response).catch((error) => {
       // The client disconnected in the middle of its request.
@@ -151,6 +156,8 @@ function drained(outgoing: ServerResponse, gone: AbortSignal): Promise<void> {
 function asRequest(incoming: IncomingMessage, signal: AbortSignal): Request {
   const headers = new Headers();
   const { rawHeaders, method = "GET" } = incoming;
+  if (incoming.headers.upgrade?.toLowerCase() === "websocket")
+    throw new NoRequest(501, "WebSockets are not passed on: use HTTP, or connect to the API itself\n");
   // The Fetch standard forbids these methods.
   if (["TRACE", "TRACK", "CONNECT"].includes(method.toUpperCase())) throw new NoRequest(501, `no ${method} here`);
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) headers.append(rawHeaders[at] ?? "", rawHeaders[at + 1] ?? "");

@@ -1,5 +1,6 @@
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { LoopProxyOptions, ProxyExchange, ProxyMetrics } from "loopwarden/proxy";
 import type { Verdict } from "../../generated/types.ts";
 import { type Options, oneOf, parse, UsageError } from "../args.ts";
@@ -30,6 +31,8 @@ headers loopwarden-level and, if something was found, loopwarden-finding.
   --max-body MB    longer requests are passed on unread, 32 by default
   --json           a JSON object per line, instead of words
 
+Ctrl-C or SIGTERM ends it: requests that have begun have five seconds to end, or until the second signal.
+
 Exit codes: 0 stopped, 1 the port or the configuration cannot be used, 2 wrong usage.
 `;
 
@@ -45,6 +48,8 @@ const OWN = {
 } as const satisfies Options;
 export const options: Options = OWN;
 
+/** Time for requests that have begun to end after the first signal, in milliseconds. */
+const GRACE = 5_000;
 const LOOPBACK = ["127.0.0.1", "::1", "localhost"];
 
 export async function run(args: string[]): Promise<number> {
@@ -89,10 +94,7 @@ export async function run(args: string[]): Promise<number> {
     if (!isLocal) tell(`anyone who can reach ${values.host} can use this proxy with their own key`);
   }
   await stopped();
-  await new Promise<void>((resolve) => {
-    server.close(() => resolve());
-    server.closeAllConnections();
-  });
+  await ended(server);
   client.close();
   if (values.json) printJson(proxy.metrics());
   else print(summary(proxy.metrics()));
@@ -117,6 +119,17 @@ const stopped = (): Promise<void> =>
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve());
   });
 
+/** Answers the requests that have begun and accepts no new ones; a second signal, or the time, ends those too. */
+async function ended(server: Server): Promise<void> {
+  const closing = new Promise<void>((resolve) => server.close(() => resolve()));
+  server.closeIdleConnections();
+  const late = new AbortController();
+  await Promise.race([closing, stopped(), sleep(GRACE, undefined, { signal: late.signal }).catch(() => {})]);
+  late.abort();
+  server.closeAllConnections();
+  await closing;
+}
+
 const DONE = {
   none: "",
   guided: ", told to the model",
@@ -131,8 +144,9 @@ function told(verdict: Verdict, { api, model, messages, action, saved }: ProxyEx
   const tokens = saved.input + saved.output;
   const worth = tokens > 0 ? `, about ${tokens} tokens saved` : "";
   const where = `${api} ${model ?? ""}, ${messages} messages`;
+  const would = verdict.wouldBe === undefined ? "" : " (shadow mode)";
   print(
-    `${paint(LEVEL_STYLE[level], level)} ${finding?.rule ?? ""}: ${finding?.message ?? ""} (${where}${DONE[action]}${worth})`,
+    `${paint(LEVEL_STYLE[level], level)}${would} ${finding?.rule ?? ""}: ${finding?.message ?? ""} (${where}${DONE[action]}${worth})`,
   );
 }
 
