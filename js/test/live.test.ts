@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { appendFile, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { appendFile, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { type IncomingMessage, request } from "node:http";
 import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -145,6 +145,18 @@ test("a port that is taken is an error in words", async () => {
     cwd: folder,
   });
   assert.equal(code, 1);
-  assert.match(stderr, /EADDRINUSE/);
+  assert.match(
+    stderr,
+    /cannot listen on 127\.0\.0\.1:\d+: .*already listening there.*; without --port it takes a free one/,
+  );
+  // Of a folder, the newest log.
+  const { server: own, url: there } = await serving(".");
+  await using _own = own;
+  assert.equal((await ask(new URL("events", there), {}, "GET", /"name":/)).status, 200);
+  await own.until(/serves .*\.jsonl to this machine only/, "stderr");
+  await mkdir(join(folder, "bare"));
+  const bare = await run(process.execPath, [cli, "view", "bare", "--live"], { cwd: folder });
+  assert.equal(bare.code, 1);
+  assert.match(bare.stderr, /bare: is a folder without a log/);
   assert.doesNotMatch(stderr, /should not happen/);
 });

@@ -10,6 +10,7 @@ import { LoopwardenError } from "../errors.ts";
 import type { Config } from "../generated/types.ts";
 import { readTranscript, type Transcript, type TranscriptFormat } from "../transcript.ts";
 import type { News } from "../view/live.ts";
+import { InputError, reasonOf } from "./failure.ts";
 import { Followed } from "./follow.ts";
 import { inert, tell } from "./print.ts";
 
@@ -41,7 +42,10 @@ export async function serve({ file, config, format, page, port, ready, signal }:
   const session = new Session(basename(file), config);
   const server = createServer((request, response) => answer(request, response, token, page, session));
   server.listen(port, LOOPBACK);
-  await once(server, "listening");
+  await once(server, "listening").catch((error: NodeJS.ErrnoException) => {
+    const other = error.code === "EADDRINUSE" ? "; without --port it takes a free one" : "";
+    throw new InputError(`cannot listen on ${LOOPBACK}:${port}: ${reasonOf(error)}${other}`);
+  });
   ready(`http://${LOOPBACK}:${(server.address() as AddressInfo).port}/${token}/`);
   try {
     await follow(new Followed(file), session, format, signal);

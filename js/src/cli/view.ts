@@ -11,6 +11,8 @@ import { refused } from "../replay/read.ts";
 import { isSource, type Source } from "../view/live.ts";
 import type { Trace } from "../view/model.ts";
 import { type Options, parse, UsageError } from "./args.ts";
+import { InputError } from "./failure.ts";
+import { candidates, holdsSessions } from "./follow.ts";
 import { Complaints, chosenRun, FORCE, mayWrite, nothing, runsOf, save, shown, transcriptFormat } from "./input.ts";
 import { serve } from "./live.ts";
 import { inert, print, printJson, printRaw, tell } from "./print.ts";
@@ -34,7 +36,8 @@ gzip-compressed, and "-" is the standard input.
   --scenario ID      which scenario, in a file with several
   --open             open it in the browser
   --live             serve the page to this machine only, and update it as the session goes on; Ctrl-C ends it. Without
-                     FILE it is the newest session. The address has a random part that nobody else can guess
+                     FILE it is the newest session, of a folder the newest log in it. The address has a random part that
+                     nobody else can guess
   --port PORT        the port for --live; by default any free one
   --json             {"page", "events", "unread", "format"} instead of the path; {"url"} with --live
 
@@ -126,7 +129,7 @@ async function live(
     throw new UsageError(`--port ${values.port}: expected a number up to 65535`);
   const format = transcriptFormat(values.format);
   const found = await settings(values);
-  const file = name ?? (await last());
+  const file = name === undefined ? await last() : await sessionIn(name);
   const stop = new AbortController();
   const end = () => stop.abort();
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, end);
@@ -145,6 +148,14 @@ async function live(
     },
   });
   return 0;
+}
+
+/** The newest session in a folder, or the named file itself. */
+async function sessionIn(name: string): Promise<string> {
+  if (!(await holdsSessions(name))) return name;
+  const [newest] = await candidates(name);
+  if (newest === undefined) throw new InputError(`${shown(name)}: is a folder without a log`);
+  return newest.file;
 }
 
 /** A recorded run, and how much of it could be read. */
