@@ -10,7 +10,7 @@ use crate::rules::streak::capped_confidence;
 use crate::rules::windows::{After, Row, Window, windows};
 use crate::rules::{Cx, Facts, Limits, Outlook, Signal, SignalParts, elsewhere, foreseen};
 use crate::state::{Call, Occurrence, Sighting, Step, Time};
-use crate::text::{Asks, Key, asked_wait, backoff, combine, mark, printable};
+use crate::text::{Asks, Key, asked_wait, backoff, combine, mark, printable, progress};
 use alloc::format;
 
 const EVIDENCE: usize = 5;
@@ -278,7 +278,9 @@ impl<'a> Try<'a> {
         if step.mutations_before() > before.mutations {
             return if same_words { HALF } else { 0 };
         }
-        if step.fewer {
+        // A look that tells how far something is, and it is not where it was: `Waiting …: 4 of 12 replicas are up`.
+        let moves = || same_call && !same_words && !self.mutates && progress(&self.result.output) != 0;
+        if step.fewer || moves() {
             return 0;
         }
         // The error names something else, and the tool has worked since: an attempt that gets further.
@@ -388,6 +390,18 @@ mod tests {
         play("a!429_retry_after_2 @2 a!429_retry_after_2 @3 a!429_retry_after_2 @2 a!429_retry_after_2")
             .expect(RULE, &[]);
         play("a!429_retry_after_9 @2 a!429_retry_after_9 @3 a!429_retry_after_9").last(RULE, Nudge);
+        // A look that tells how far something is, as long as that changes.
+        let looks = |done: &[u32]| {
+            let look = |done: &u32| {
+                let told = format!(
+                    "Waiting for rollout: {done} of 12 berths are lit\\nerror: timed out waiting for the condition"
+                );
+                pair("bash", r#"{"command":"quayctl rollout status tides"}"#, "error", &told)
+            };
+            events("{}", done.iter().flat_map(look))
+        };
+        looks(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]).expect(RULE, &[]);
+        looks(&[3, 4, 4, 4, 4, 4, 4, 4, 4]).strongest(RULE, Block);
         // A failure that was resolved is over.
         play("a!x @9 a!x a:1 a!x @9 a!x a:1 a!x a!x").expect(RULE, &[]);
         // Without a pause, for a failure that no waiting resolves, or for a different call.
