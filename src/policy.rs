@@ -7,7 +7,8 @@
 //! - a loop that comes back after a nudge gets no fresh budget: it gets the rung after the nudge if that is a block;
 //! - an agent that repeats a refused call insists: each such call counts towards the rungs above `block` as if it had
 //!   run, since a refused call produces no evidence of its own;
-//! - a look after a long pause is not refused, so that waiting longer helps where looking more often does not;
+//! - a refused call is let through once after a new change, since it may then have another outcome, and a look also
+//!   after a long pause, so that waiting longer helps where looking more often does not;
 //! - if nobody attends, a gate becomes the configured unattended level; in shadow mode nothing exceeds `observe`.
 
 use crate::codec::codec;
@@ -65,6 +66,15 @@ impl ReportedLoop {
     fn insists(&self, call: &Occasion, mutations: u64) -> bool {
         let OccasionKind::Call(round) = call.kind else { return false };
         self.refused != 0 && self.mutations == mutations && (round.is_none() || round != self.round)
+    }
+
+    /// Whether a call is the first one after a refusal that comes after a new change.
+    fn tries_change(&mut self, call: &Occasion, mutations: u64) -> bool {
+        let changed = matches!(call.kind, OccasionKind::Call(_)) && self.refused != 0 && self.mutations != mutations;
+        if changed {
+            self.mutations = mutations;
+        }
+        changed
     }
 }
 
@@ -181,6 +191,12 @@ impl Ladder {
         known.map_or((0, 0), |said| {
             (said.refused, said.refused.saturating_add(u32::from(said.insists(call, mutations))))
         })
+    }
+
+    /// Whether a call is let through although the evidence asks to refuse it.
+    fn lets(&mut self, identity: Key, call: &Occasion, mutations: u64) -> bool {
+        let known = self.said.iter_mut().rev().find(|said| said.identity == identity);
+        known.is_some_and(|said| said.tries_change(call, mutations)) || call.looks_late
     }
 
     /// Records that a call of the loop is refused. Returns whether it counts.
@@ -322,8 +338,8 @@ fn hear<'a>(
         }
         return None;
     }
-    let late = occasion.looks_late && signal.extra.each.is_some();
-    let raw = if late { raw.min(Level::Nudge) } else { raw };
+    let lets = raw > Level::Nudge && signal.extra.each.is_some() && run.ladder.lets(identity, occasion, mutations);
+    let raw = if lets { Level::Nudge } else { raw };
     let (given, is, onset) = run.ladder.give((identity, place), raw, signal.onset, run.touched, limits);
     signal.onset = onset;
     // An advisory finding is not blocked for having been reported before.

@@ -54,7 +54,7 @@ function written(code: ErrorCode): (field: string, value: unknown) => unknown {
   return function (this: unknown, field, value) {
     if (field === "" && !Array.isArray(value)) root ??= value;
     if (typeof value === "number" && !Number.isFinite(value) && (code !== "invalid-event" || this === root)) {
-      const message = "expected a number";
+      const message = "expected JSON, which has no such number";
       throw new LoopwardenError({ code, message, field: place(root, this, field), value: String(value) });
     }
     if (value === undefined && field === "output" && code === "invalid-event" && this === root) return null;

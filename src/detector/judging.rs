@@ -553,11 +553,14 @@ impl<'a> Judging<'a> {
         within.map(|within| text::opened(&within).unwrap_or(within)).or(opened)
     }
 
-    /// Whether a call ran into its own time limit. It has then waited, unless the event times say otherwise.
+    /// Whether a call took so long for something that waiting may end that it has waited itself; without times, whether
+    /// its result says that it ran into its own time limit.
     fn has_waited(&self, call: Option<&Call>, facts: &OutcomeFacts, result: &ToolResult) -> bool {
         let called = call.and_then(|call| call.onset.at.get());
-        let lasted = called.zip(self.context.at).is_none_or(|(called, now)| now.saturating_sub(called) >= PAUSE.into());
-        facts.transient && lasted && text::waited(&result.output)
+        let lasted = called.zip(self.context.at).map(|(called, now)| now.saturating_sub(called) >= PAUSE.into());
+        // A call that was stopped at its limit need not have waited for anything.
+        let stopped = result.outcome == Outcome::Timeout || result.output.contains("timed out");
+        facts.transient && lasted != Some(false) && (text::waited(&result.output) || lasted.is_some() && !stopped)
     }
 
     /// Interprets the outcome of a call.

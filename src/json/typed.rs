@@ -30,16 +30,23 @@ fn read<T: DeserializeOwned>(value: &Value) -> Result<T, String> {
     T::deserialize(Tree(value)).map_err(|error| error.to_string())
 }
 
-/// Names that fields have in other systems, and their names here.
-const OTHER_NAMES: [(&str, &str); 13] = [
+/// Names that fields and outcomes have in other systems, and their names here.
+const OTHER_NAMES: [(&str, &str); 20] = [
     ("arguments", "args"),
+    ("blocked", "not-executed"),
     ("content", "output"),
     ("content", "text"),
+    ("failed", "error"),
+    ("failure", "error"),
     ("id", "callId"),
     ("input", "args"),
     ("name", "tool"),
     ("result", "output"),
+    ("runId", "run"),
+    ("run_id", "run"),
+    ("skipped", "not-executed"),
     ("status", "outcome"),
+    ("success", "ok"),
     ("time", "at"),
     ("timestamp", "at"),
     ("toolCallId", "callId"),
@@ -168,15 +175,14 @@ fn culprit(root: &mut Value, message: &str, read: &dyn Fn(&Value) -> Option<Stri
     // Without its tag, an object is wrong in another way.
     let unknown = named(message, "unknown field `").map(|(name, _)| name);
     let is_unknown = |step: &Step| matches!(step, Step::Field(name) if Some(name.as_str()) == unknown);
+    let is_tag = |step: &Step| matches!(step, Step::Field(name) if name == "decision" || name == "type");
     loop {
         let mut steps: Vec<Step> = match at(root, &path) {
             Some(Value::Object(fields)) => fields.keys().take(LOOKED_AT).cloned().map(Step::Field).collect(),
             Some(Value::Array(items)) => (0..items.len().min(LOOKED_AT)).map(Step::Item).collect(),
             _ => return path,
         };
-        if let Some(index) = steps.iter().position(is_unknown) {
-            steps.swap(0, index);
-        }
+        steps.sort_by_key(|step| (!is_unknown(step), is_tag(step)));
         let guilty = steps.into_iter().find(|step| {
             let Some(taken) = at(root, &path).and_then(|node| take(node, step)) else { return false };
             let without = read(root);
@@ -236,8 +242,23 @@ fn shorten(value: &mut Value) {
 
 #[cfg(test)]
 mod tests {
-    use crate::json::{config, event};
+    use crate::json::{config, decision, event};
     use alloc::{format, string::String};
+
+    #[test]
+    fn errors_of_a_decision_name_their_field() {
+        for (text, field) in [
+            (r#"{"decision":"exempt","rule":"cycle","signature":"a","until":"x"}"#, "decision.until"),
+            (r#"{"decision":"exempt","rule":5,"signature":"a"}"#, "decision.rule"),
+            (r#"{"decision":"exempt","rule":"cycle","signature":"a","zeal":1}"#, "decision.zeal"),
+            (r#"{"decision":"exempt","rule":"cycle"}"#, "decision.signature"),
+            (r#"{"decision":"perhaps"}"#, "decision.decision"),
+            (r#"{"decision":5}"#, "decision.decision"),
+            ("{}", "decision.decision"),
+        ] {
+            assert_eq!(decision(text).unwrap_err().field.as_deref(), Some(field), "{text}");
+        }
+    }
 
     #[test]
     fn errors_name_their_field() {
@@ -303,6 +324,12 @@ mod tests {
             ),
             (r#"{"type":"tool-call","tool":"t","labels":{"a":1}}"#, "labels.a", "invalid type"),
             (r#"{"type":"tool-call","tool":"t","zeal":1}"#, "zeal", "unknown field"),
+            (
+                r#"{"type":"tool-result","outcome":"success","output":""}"#,
+                "outcome",
+                "unknown value, expected one of `ok`, `error`, `denied`, `invalid`, `unknown-tool`, `not-executed`, `timeout`; did you mean `ok`?",
+            ),
+            (r#"{"type":"tool-call","tool":"t","runId":"a"}"#, "runId", "unknown field, did you mean `run`?"),
             (
                 r#"{"type":"message","role":"robot","text":""}"#,
                 "role",

@@ -99,7 +99,7 @@ fn signal(window: &Window<Denial>, name: &str, call: Option<Key>, cx: &Cx<'_>) -
             identity: combine("denied-call", &[window.tool]),
             count,
             confidence: confidence(750, 70, count),
-            signature: cx.named(&tool, '!', window.tool),
+            signature: cx.named(&tool, '!', window.tool_of(cx.agent, cx)),
             message: format!("`{tool}` was refused {} times by a person or a policy", window.seen.len()),
             instead: "Take the refusal as an answer: ask what would be allowed, or reach the goal without this tool.",
             recommendation: Recommendation::UnblockAuthority,

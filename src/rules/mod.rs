@@ -317,7 +317,7 @@ pub(crate) struct RunView {
 impl RunView {
     /// What the run has used of its budgets; all other fields are default.
     pub(crate) fn spent(run: &Run) -> Self {
-        Self { now: run.now, started: run.started, iterations: run.iterations.count(), ..Self::default() }
+        Self { now: run.now, started: run.started, iterations: run.iterations.over(), ..Self::default() }
     }
 
     pub(crate) fn of(run: &Run) -> Self {

@@ -158,7 +158,7 @@ impl Window<Outing> {
             identity: combine("rejected-arguments", &[self.tool]),
             count,
             confidence: confidence(700, 60, count),
-            signature: cx.named(&tool, '!', self.tool),
+            signature: cx.named(&tool, '!', self.tool_of(cx.agent, cx)),
             message,
             instead,
             recommendation: Recommendation::ChangeApproach,

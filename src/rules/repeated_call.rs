@@ -540,7 +540,7 @@ impl Entry {
             } else if scale > 1 && i64::from(self.gap) >= PATIENT {
                 "Find out whether what you are waiting for is still alive, or stop waiting."
             } else if scale > 1 {
-                "Wait longer between looks (after five minutes, one is not refused), or find out whether what you are waiting for is still alive."
+                "Wait longer between looks (after five minutes without any call, one is not refused), or find out whether what you are waiting for is still alive."
             } else if self.flags.failed() {
                 "Read what the outcome says and change what it complains about, or reach the goal with another tool."
             } else {
@@ -923,6 +923,20 @@ mod tests {
         Script::new("{}").play(&after(18)).expect(RULE, &[]);
         Script::new("{}").play(&after(19)).last(RULE, Nudge);
         Script::new(&alone(RULE)).play(&"a!503_unavailable @3 ".repeat(7)).last(RULE, Nudge);
+    }
+
+    #[test]
+    fn a_change_after_a_refusal_may_be_tried_once() {
+        let then = |script: &str| Script::new("{}").play(&["a!x a!x a!x a!x a!x a~ ", script].concat());
+        then("?a").last(RULE, Block);
+        then("*1 ?a").last(RULE, Observe);
+        // Once for each change; a change that was made before is none.
+        then("*1 a!x ?a").last(RULE, Block);
+        then("*1 a!x a~ *2 ?a").last(RULE, Observe);
+        then("*1 a!x a~ *1 ?a").last(RULE, Block);
+        // What comes of it counts, so an agent that changes one thing after the other in vain is halted all the same.
+        let in_vain: String = (0..30).map(|at| format!("*{at} a!x a~ ")).collect();
+        then(&in_vain).strongest(RULE, Halt);
     }
 
     #[test]

@@ -367,6 +367,14 @@ mod tests {
     const RULE: &str = "repeated-error";
 
     #[test]
+    fn an_agents_own_failures() {
+        let both = Script::new("{}").play("^1 a!x a!x a!x a!x a!x ^2 b!x");
+        both.last_silent(RULE);
+        both.last_silent("failure-streak");
+        Script::new(&alone(RULE)).play("^1 a!x ^2 b!x ^1 a!x ^2 b!x ^1 a!x").last(RULE, Nudge);
+    }
+
+    #[test]
     fn waiting_for_load_to_pass() {
         let play = |script: &str| Script::new("{}").play(script);
         play("a!429_unavailable @30 a!429_unavailable @60 a!429_unavailable").expect(RULE, &[]);

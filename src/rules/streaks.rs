@@ -13,7 +13,7 @@ pub(crate) use failures::{ConsecutiveErrors, FailingTarget, FailureStreak};
 pub(crate) use turns::{BlankTurns, CompactionLoop, HookLoop};
 
 use crate::codec::codec;
-use crate::model::{HaltReason, Recommendation};
+use crate::model::{HaltReason, Level, Recommendation};
 use crate::rules::streak::{Streak, capped_confidence};
 use crate::rules::{Budget, Cx, Fact, Facts, Limits, Outlook, Signal, SignalParts, View, advisory};
 use crate::state::{Onset, Ring, Sighting};
@@ -21,6 +21,8 @@ use crate::text::{Key, mark};
 use alloc::{borrow::Cow, string::String};
 use smol_str::SmolStr;
 
+/// By how much the thresholds above a nudge are multiplied for failures on ever other targets.
+const ELSEWHERE: u32 = 4;
 /// One in this many calls that grow longer and end differently each time still counts as evidence.
 const GROWN: u32 = 3;
 
@@ -226,13 +228,28 @@ impl Row {
         if let Some(what) = words.what {
             signal.advice.what = Some(Cow::Owned(what));
         }
-        Some(if entry.is_elsewhere() { advisory(signal, cx) } else { signal })
+        if !entry.is_elsewhere() {
+            return Some(signal);
+        }
+        // A search or a batch: only a very long one is refused.
+        match cx.limits.times(signal.scale.saturating_mul(ELSEWHERE)).level(count, 1) {
+            Some((level, threshold)) if level >= Level::Block => {
+                signal.ask = Some(level);
+                signal.extra.threshold = Some(threshold);
+                Some(signal)
+            }
+            _ => Some(advisory(signal, cx)),
+        }
     }
 
     pub(super) fn outlook(&self, streaks: &Streaks, view: &View<'_>) -> Outlook {
         Outlook::of_all(streaks.iter().map(|entry| {
             let (limits, count) = (view.limits.times(entry.scale.into()), self.count(entry));
-            if entry.is_elsewhere() { view.advisory(&limits, count) } else { view.with(&limits, count) }
+            if !entry.is_elsewhere() {
+                return view.with(&limits, count);
+            }
+            let long = limits.times(ELSEWHERE);
+            view.with(&Limits { nudge: limits.nudge, ..long }, count)
         }))
     }
 

@@ -1,4 +1,4 @@
-//! The family of windows: the outcomes of each tool's latest calls, and how many of them are alike.
+//! The family of windows: the outcomes of the latest calls of each tool by one agent, and how many of them are alike.
 //!
 //! A rule of the family is a [`Row`]: what a tool's window implies for a call about to run, how a call's outcome
 //! affects the window, and how much evidence a window holds. Which tools are watched, and how windows are stored,
@@ -42,13 +42,26 @@ pub(super) struct Row<E: 'static, X: 'static = ()> {
 /// [`After`] is an out-parameter because signals are large and usually absent: they should not be moved for nothing.
 type See<E, X> = fn(&mut Window<E>, &mut X, &Step, &ToolResult, &Cx<'_>, &mut After) -> Option<Signal>;
 
+/// A tool in the hands of one agent; the tool itself if the host names no agents, or a task, which agents hand on.
+const fn of_agent(tool: Key, agent: Key, cx: &Cx<'_>) -> Key {
+    if cx.task == 0 { tool ^ agent.rotate_left(17) } else { tool }
+}
+
 /// What is kept of one tool, newest last.
 #[derive(Clone, Debug)]
 pub(crate) struct Window<E> {
+    /// [`of_agent`].
     pub(super) tool: Key,
     pub(super) seen: Ring<E>,
 }
 codec!(struct Window<E> { tool, seen });
+
+impl<E> Window<E> {
+    /// The tool, in the hands of this `agent`. Signatures are made of it, so that they do not depend on agents' names.
+    pub(super) const fn tool_of(&self, agent: Key, cx: &Cx<'_>) -> Key {
+        of_agent(self.tool, agent, cx)
+    }
+}
 
 /// What becomes of a window after an outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +90,7 @@ impl<E, X: Default> Default for State<E, X> {
 impl<E: Codec, X> Row<E, X> {
     pub(super) fn observe(&self, state: &mut State<E, X>, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         let Fact::Step(step, result) = fact else { return None };
-        let tool = step.tool;
+        let tool = of_agent(step.tool, step.agent, cx);
         let known = state.tools.iter().position(|window| window.tool == tool);
         let mut new = Window { tool, seen: Ring::default() };
         let window = known.and_then(|index| state.tools.iter_mut().nth(index)).unwrap_or(&mut new);
@@ -93,7 +106,7 @@ impl<E: Codec, X> Row<E, X> {
 
     /// The signal for a call that is about to run; `None` if its tool is not watched.
     pub(super) fn ahead(&self, state: &State<E, X>, call: &Call, cx: &Cx<'_>) -> Option<Signal> {
-        let window = state.tools.iter().find(|window| window.tool == call.tool)?;
+        let window = state.tools.iter().find(|window| window.tool == of_agent(call.tool, call.agent, cx))?;
         (self.ahead)(window, call, cx)
     }
 

@@ -228,6 +228,13 @@ impl Iterations {
         self.outputs.max(self.turns).max(self.turn_starts).max(self.rounds)
     }
 
+    /// The iterations that are over: an output and a turn's end report one that is, a round and a turn's start one that
+    /// begins.
+    pub(crate) fn over(&self) -> u32 {
+        let begun = self.turn_starts.max(self.rounds);
+        self.outputs.max(self.turns).max(begun.saturating_sub(1))
+    }
+
     /// Upper bound on its encoded bytes.
     fn weight(&self) -> usize {
         let counts = [self.outputs, self.turns, self.turn_starts, self.rounds];

@@ -54,6 +54,12 @@ const NOBODY: &str =
     "any approval confirmation feedback further input instructions me my permission us user user's your";
 const NEVER: &str = "cannot can't don't dont never no not without";
 
+/// Words of a sentence in which `from 8000 to 8020` names things to go through one by one, and the words around such
+/// a range.
+const RANGED: &str = "all any check each every ids numbers pages ports scan try which";
+const FROM: &str = "between from";
+const TO: &str = "and through to";
+
 /// The sentences of a text, and clauses up to a semicolon.
 fn sentences(text: &str) -> impl Iterator<Item = &str> {
     text.split(['.', '!', '?', ';', '\n'])
@@ -148,6 +154,19 @@ pub(crate) fn ordered_times(text: &str) -> u32 {
     sentences(text).map(of_sentence).max().unwrap_or(0).min(MOST)
 }
 
+/// The number of things in a range that is to be gone through: `which port between 8000 and 8020 is open?`.
+fn ranged(words: &[&str]) -> u32 {
+    let range = |window: &[&str]| match *window {
+        [from, first, to, last] if is_in(FROM, from) && is_in(TO, to) => {
+            let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
+            last.checked_sub(first)
+        }
+        _ => None,
+    };
+    let most = words.windows(4).filter_map(range).max().unwrap_or(0);
+    if most > 2 && words.iter().any(|word| is_in(RANGED, word)) { most.saturating_add(1) } else { 0 }
+}
+
 /// Apostrophes belong to words, so that the `s` of `each dog's` is not a second.
 fn is_of_word(char: char) -> bool {
     char.is_alphanumeric() || matches!(char, '\'' | '’')
@@ -156,8 +175,8 @@ fn is_of_word(char: char) -> bool {
 fn of_sentence(sentence: &str) -> u32 {
     // The four words before, the latest one last; the highest count; and for how many more words a span of time makes a
     // watch.
-    let (mut before, mut most, mut every) = ([""; 4], 0, 0_u32);
     let words: Vec<&str> = words(sentence).collect();
+    let (mut before, mut most, mut every) = ([""; 4], ranged(&words), 0_u32);
     for (at, word) in words.iter().enumerate() {
         if is_in(TOLD, word) {
             break;
@@ -238,6 +257,7 @@ mod tests {
             "Fix the tests until they pass",
             "Check the tests and fix them until they pass",
             "Make a poll for the crew",
+            "Mend it and tell me when it is done",
             "The waiters were paid",
             "",
         ] {
@@ -320,6 +340,9 @@ mod tests {
             ("try at most 5 times", 0),
             ("up to 3 attempts", 0),
             ("a table for 4 at 8", 0),
+            ("Find which port between 8000 and 8020 is open", 21),
+            ("Check pages from 1 to 30", 30),
+            ("a train between 14 and 18 o'clock", 0),
             ("it failed 2 times", 0),
             ("", 0),
         ] {

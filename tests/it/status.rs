@@ -4,7 +4,7 @@
 use crate::corpus::corpus;
 use crate::kit::{detector, record};
 use crate::raw_scenario::RawScenario;
-use loopwarden::model::{Level, NoNext, RuleStanding, Scope, Verdict};
+use loopwarden::model::{Body, Level, NoNext, RuleStanding, Scope, Verdict};
 use loopwarden::{Detector, json, rules};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,6 +21,9 @@ const ELSEWHERE: [&str; 9] = [
     "task-attempts",
     "turn-budget",
 ];
+
+/// Milliseconds without the outcome of a call after which a look is not refused.
+const LATE: i64 = 300_000;
 
 /// Each scenario is replayed with one of this many settings.
 const EVERY: usize = 7;
@@ -40,8 +43,8 @@ enum Came {
 }
 
 /// Compares the prediction about a rule before an event with the event's verdict. `told` is whether the rule has
-/// already found something in the run.
-fn came(was: &RuleStanding, is: &RuleStanding, verdict: &Verdict, told: bool) -> Option<Came> {
+/// already found something in the run, `late` whether the call came so long after anything else that it is not refused.
+fn came(was: &RuleStanding, is: &RuleStanding, verdict: &Verdict, told: bool, late: bool) -> Option<Came> {
     let found = verdict.findings.iter().find(|finding| finding.rule == was.rule.as_str());
     let what = found.map_or_else(|| "nothing".into(), |found| format!("{} at {}", found.level, found.count));
     let otherwise = |why: &str| Some(Came::Otherwise(format!("{why} at {}: {what}, now {}", was.count, is.count)));
@@ -53,6 +56,7 @@ fn came(was: &RuleStanding, is: &RuleStanding, verdict: &Verdict, told: bool) ->
     let beside = verdict.findings.len() > 1;
     let again = |level: Level| (told || beside) && level == Level::Observe;
     match (was.next_level, was.next_threshold, was.no_next) {
+        (Some(next), Some(_), None) if late && next > Level::Nudge => None,
         // What was closest is over, and what is closest now has more time.
         (Some(next), Some(threshold), None) if is.next_level == Some(next) && is.next_threshold > Some(threshold) => {
             None
@@ -90,16 +94,21 @@ impl Replayed {
     fn replay(&mut self, scenario: &RawScenario, config: &str) {
         let mut detector = detector(config);
         let mut told = BTreeSet::new();
+        let mut answered = None;
         for (at, raw) in scenario.events.iter().enumerate().filter(|(_, raw)| !raw.pending) {
             let Ok(event) = json::event(&raw.text) else { continue };
             let run = event.context.run.as_deref();
             let before = standings(&detector, run);
             let Ok(verdict) = detector.record(&event) else { continue };
             let after = standings(&detector, run);
+            let late = answered.zip(event.context.at).is_some_and(|(before, now)| now - before >= LATE);
+            if matches!(event.body, Body::ToolResult(_)) {
+                answered = event.context.at;
+            }
             for (rule, was) in &before {
                 self.advisory.extend(was.no_next.map(|_| rule.clone()));
                 let Some(is) = after.get(rule) else { continue };
-                match came(was, is, &verdict, told.contains(rule)) {
+                match came(was, is, &verdict, told.contains(rule), late) {
                     Some(Came::AsSaid) => drop(self.kept.insert(rule.clone())),
                     Some(Came::Otherwise(why)) => {
                         self.otherwise.push(format!("{rule}: {} event {at}, {config}: {why}", scenario.id));

@@ -218,7 +218,8 @@ class Watch {
       complaints.end(judged);
       live.free();
       if (this.#how.json) continue;
-      const what = strongest === "continue" ? "nothing new" : `${number(told.size, "finding")}, ${strongest} at most`;
+      const none = isAbsent ? "did not appear" : "nothing new";
+      const what = strongest === "continue" ? none : `${number(told.size, "finding")}, ${strongest} at most`;
       print(paint("dim", `${short(session.file, WIDTH)}: ${number(steps, "step")}, ${what}`));
     }
   }

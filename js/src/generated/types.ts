@@ -1190,7 +1190,7 @@ export interface ToolCallEvent extends Context {
    */
   args?: unknown;
   /**
-   * Links the call to its result. A call id seen before with the same call is a replay and counts once.
+   * Links the call to its result. The same call with the same id again, unanswered or after `host` `resume`, is a replay and counts once.
    */
   callId?: string | null;
   /**
