@@ -744,6 +744,16 @@ test("reporters: JUnit, SARIF and annotations of eval and replay", async () => {
   assert.equal(one.code, 3);
   const line = JSON.parse(one.stdout).runs[0].results[0].locations[0].physicalLocation.region.startLine;
   assert.ok(line > 1 && line <= 16);
+  // The run fails by its worst finding: its level, its line and its words belong together.
+  const worst = (await loopwarden("replay", await file("long.jsonl", jsonLines(stuck(30))), "--json")).stdout
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line))
+    .find(({ level }) => level === "halt");
+  const [finding] = worst.findings;
+  const annotated = (await loopwarden("replay", "long.jsonl", "--reporter", "github")).stdout;
+  assert.match(annotated, new RegExp(`line=${worst.seq + 1},title=loopwarden%3A halt::`));
+  assert.ok(annotated.includes(finding.message), annotated);
   assert.equal((await loopwarden("eval", name, "--reporter", "junit", "--json")).code, 2);
   assert.match(
     (await loopwarden("eval", name, "--reporter", "junt")).stderr,

@@ -89,16 +89,17 @@ export async function run(args: string[]): Promise<number> {
   if (outcome.events === 0) nothing(file, complaints);
   const isReached = reaches(outcome.strongest, least);
   if (reporter !== undefined) {
-    const [first] = outcome.findings;
+    // The run fails by what was worst in it.
+    const [worst] = strongest(outcome.findings, ({ level }) => level);
     const failure =
-      isReached && first !== undefined
-        ? { kind: outcome.strongest, message: `${first.finding.rule}: ${first.finding.message}` }
+      isReached && worst !== undefined
+        ? { kind: worst.level, message: `${worst.finding.rule}: ${worst.finding.message}` }
         : undefined;
     const seconds = (performance.now() - began) / 1000;
     const one: Case = {
       file,
       name: run.id ?? file,
-      line: first?.line ?? run.line,
+      line: worst?.line ?? run.line,
       seconds,
       findings: outcome.findings,
       ...(failure && { failure }),
