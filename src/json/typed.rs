@@ -182,7 +182,13 @@ fn culprit(root: &mut Value, message: &str, read: &dyn Fn(&Value) -> Option<Stri
             Some(Value::Array(items)) => (0..items.len().min(LOOKED_AT)).map(Step::Item).collect(),
             _ => return path,
         };
-        steps.sort_by_key(|step| (!is_unknown(step), is_tag(step)));
+        let last = steps.len().saturating_sub(1);
+        if let Some(index) = steps.iter().position(is_tag) {
+            steps.swap(last, index);
+        }
+        if let Some(index) = steps.iter().position(is_unknown) {
+            steps.swap(0, index);
+        }
         let guilty = steps.into_iter().find(|step| {
             let Some(taken) = at(root, &path).and_then(|node| take(node, step)) else { return false };
             let without = read(root);

@@ -28,7 +28,7 @@ const DENIED_CALL: Row<Denial> = Row {
     // Only a call that was itself refused is known to be refused again.
     ahead: |window, call, cx| {
         let refused = window.seen.iter().any(|denial| denial.call == Some(call.key));
-        if refused { signal(window, &call.name, Some(call.key), cx) } else { None }
+        if refused { signal(window, (call.tool, &call.name), Some(call.key), cx) } else { None }
     },
     called: |(), _, _| {},
     heeds: |state, step| state.tools.len() > 0 || step.facts.refusal == Some(Refusal::Denied),
@@ -87,10 +87,10 @@ fn see(
         window.seen.push(Denial { call: key, round, target, by_host, seen }, DENIED_CALL.kept as usize);
     }
     *after = After::Newest;
-    signal(window, step.name(result), key, cx)
+    signal(window, (step.tool, step.name(result)), key, cx)
 }
 
-fn signal(window: &Window<Denial>, name: &str, call: Option<Key>, cx: &Cx<'_>) -> Option<Signal> {
+fn signal(window: &Window<Denial>, (key, name): (Key, &str), call: Option<Key>, cx: &Cx<'_>) -> Option<Signal> {
     let count = count(window, call);
     cx.limits.reached(count, 1).then(|| {
         let tool = printable(name, 48);
@@ -99,7 +99,7 @@ fn signal(window: &Window<Denial>, name: &str, call: Option<Key>, cx: &Cx<'_>) -
             identity: combine("denied-call", &[window.tool]),
             count,
             confidence: confidence(750, 70, count),
-            signature: cx.named(&tool, '!', window.tool_of(cx.agent, cx)),
+            signature: cx.named(&tool, '!', key),
             message: format!("`{tool}` was refused {} times by a person or a policy", window.seen.len()),
             instead: "Take the refusal as an answer: ask what would be allowed, or reach the goal without this tool.",
             recommendation: Recommendation::UnblockAuthority,

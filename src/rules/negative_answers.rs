@@ -220,7 +220,7 @@ fn see(
             identity: combine("negative-answers", &[window.tool]),
             count,
             confidence: confidence(400, 40, count),
-            signature: cx.named(&name, '?', window.tool_of(step.agent, cx)),
+            signature: cx.named(&name, '?', step.tool),
             message: if count > all {
                 format!("`{name}` reported the same thing as missing in {one} of its last {calls} calls")
             } else {

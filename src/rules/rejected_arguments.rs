@@ -135,7 +135,7 @@ impl Window<Outing> {
         (if moves { count.div_ceil(MENDED) } else { count }, told)
     }
 
-    fn signal(&self, name: &str, kind: Kind, cx: &Cx<'_>) -> Option<Signal> {
+    fn signal(&self, (key, name): (Key, &str), kind: Kind, cx: &Cx<'_>) -> Option<Signal> {
         let (count, said) = self.rejections(kind);
         if !cx.limits.reached(count, 1) {
             return None;
@@ -158,7 +158,7 @@ impl Window<Outing> {
             identity: combine("rejected-arguments", &[self.tool]),
             count,
             confidence: confidence(700, 60, count),
-            signature: cx.named(&tool, '!', self.tool_of(cx.agent, cx)),
+            signature: cx.named(&tool, '!', key),
             message,
             instead,
             recommendation: Recommendation::ChangeApproach,
@@ -208,7 +208,7 @@ fn ahead(window: &Window<Outing>, call: &Call, cx: &Cx<'_>) -> Option<Signal> {
         Kind::Arguments => rejected.call == mark(call.key),
         Kind::UnknownTool => true,
     });
-    window.signal(&call.name, alike?.kind, cx)
+    window.signal((call.tool, &call.name), alike?.kind, cx)
 }
 
 fn see(
@@ -226,7 +226,7 @@ fn see(
     let kind = rejected?;
     let (target, by_host, seen) = (step.target(), step.facts.by_host, step.occurrence());
     latest.push(Rejection { step: step.index, tool: step.tool, target, by_host, seen }, STEPS as usize);
-    match (window.signal(step.name(result), kind, cx), across(latest, cx)) {
+    match (window.signal((step.tool, step.name(result)), kind, cx), across(latest, cx)) {
         (Some(own), Some(across)) => Some(if across.count > own.count { across } else { own }),
         (own, across) => own.or(across),
     }

@@ -232,14 +232,12 @@ impl Row {
             return Some(signal);
         }
         // A search or a batch: only a very long one is refused.
-        match cx.limits.times(signal.scale.saturating_mul(ELSEWHERE)).level(count, 1) {
-            Some((level, threshold)) if level >= Level::Block => {
-                signal.ask = Some(level);
-                signal.extra.threshold = Some(threshold);
-                Some(signal)
-            }
-            _ => Some(advisory(signal, cx)),
+        let far = cx.limits.level(count, signal.scale.saturating_mul(ELSEWHERE));
+        if let Some((level, threshold)) = far.filter(|(level, _)| *level >= Level::Block) {
+            (signal.ask, signal.extra.threshold) = (Some(level), Some(threshold));
+            return Some(signal);
         }
+        Some(advisory(signal, cx))
     }
 
     pub(super) fn outlook(&self, streaks: &Streaks, view: &View<'_>) -> Outlook {

@@ -50,18 +50,11 @@ const fn of_agent(tool: Key, agent: Key, cx: &Cx<'_>) -> Key {
 /// What is kept of one tool, newest last.
 #[derive(Clone, Debug)]
 pub(crate) struct Window<E> {
-    /// [`of_agent`].
+    /// [`of_agent`]. Not for signatures, which do not depend on agents' names.
     pub(super) tool: Key,
     pub(super) seen: Ring<E>,
 }
 codec!(struct Window<E> { tool, seen });
-
-impl<E> Window<E> {
-    /// The tool, in the hands of this `agent`. Signatures are made of it, so that they do not depend on agents' names.
-    pub(super) const fn tool_of(&self, agent: Key, cx: &Cx<'_>) -> Key {
-        of_agent(self.tool, agent, cx)
-    }
-}
 
 /// What becomes of a window after an outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

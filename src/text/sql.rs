@@ -127,6 +127,7 @@ pub(super) fn changes_table(call: &ToolCall) -> bool {
 }
 
 /// Whether a text is a SQL statement that changes something.
+#[inline(never)]
 fn changes(text: &str) -> bool {
     let text = uncommented(text);
     may_begin(text, &CHANGES)
@@ -162,29 +163,32 @@ pub(super) fn does(statement: &str) -> Option<&str> {
 /// Maximum number of bytes of a statement that is read.
 const STATEMENT: usize = 4 * 1024;
 
-/// Quotes in a command line behind which a statement is looked for.
-const QUOTES: usize = 8;
-
-/// The most rows a SQL statement may change (`LIMIT 5000`); 0 if it does not say so. In the command lines of a
-/// `shell`, a statement is quoted: `psql -c "DELETE …"`.
+/// The most rows a SQL statement may change (`LIMIT 5000`); 0 if it does not say so. In the command line of a `shell`,
+/// a statement is quoted: `psql -c "DELETE …"`.
 pub(crate) fn limit(call: &ToolCall, shell: bool) -> u32 {
     let Some(arguments) = named_arguments(call) else { return 0 };
-    let texts = arguments.values().filter_map(Value::as_str);
-    let statements = |text| {
-        let quoted = str::match_indices(text, ['"', '\'']).take(if shell { QUOTES } else { 0 });
-        core::iter::once(text).chain(quoted.filter_map(|(at, _)| text.get(at + 1..)))
-    };
-    let told = |text: &str| {
-        let mut words = text.split(|char: char| !char.is_ascii_alphanumeric()).skip_while(|word| !same(word, "limit"));
-        words.nth(1).and_then(|number| number.parse().ok())
-    };
-    let changes = |text: &&str| {
-        // Fast path: hardly any text begins like `DELETE`, `UPDATE` or `WITH`.
-        let begins =
-            text.bytes().find(|byte| !byte.is_ascii_whitespace()).is_some_and(|first| b"duw".contains(&(first | 32)));
-        begins && text.len() <= STATEMENT && does(text).is_some_and(|verb| listed(&["delete", "update"], verb))
-    };
-    texts.flat_map(statements).filter(changes).find_map(told).unwrap_or(0)
+    let mut texts = arguments.values().filter_map(Value::as_str);
+    texts.find_map(|text| limit_of(if shell { quoted(text) } else { text })).unwrap_or(0)
+}
+
+/// What follows the first quote of a command line.
+fn quoted(line: &str) -> &str {
+    let quote = line.bytes().position(|byte| matches!(byte, b'"' | b'\''));
+    quote.and_then(|at| line.get(at + 1..)).unwrap_or_default()
+}
+
+#[inline(never)]
+fn limit_of(text: &str) -> Option<u32> {
+    // Fast path: hardly any text begins like `DELETE`, `UPDATE` or `WITH`.
+    let begins =
+        text.bytes().find(|byte| !byte.is_ascii_whitespace()).is_some_and(|first| b"duw".contains(&(first | 32)));
+    let changes =
+        begins && text.len() <= STATEMENT && does(text).is_some_and(|verb| listed(&["delete", "update"], verb));
+    if !changes {
+        return None;
+    }
+    let mut words = text.split(|char: char| !char.is_ascii_alphanumeric()).skip_while(|word| !same(word, "limit"));
+    words.nth(1).and_then(|number| number.parse().ok())
 }
 
 /// Statements that show the state of a database, in the case they are usually written in.
