@@ -557,10 +557,15 @@ impl<'a> Judging<'a> {
     /// its result says that it ran into its own time limit.
     fn has_waited(&self, call: Option<&Call>, facts: &OutcomeFacts, result: &ToolResult) -> bool {
         let called = call.and_then(|call| call.onset.at.get());
-        let lasted = called.zip(self.context.at).map(|(called, now)| now.saturating_sub(called) >= PAUSE.into());
+        let lasted = || called.zip(self.context.at).map(|(called, now)| now.saturating_sub(called) >= PAUSE.into());
         // A call that was stopped at its limit need not have waited for anything.
-        let stopped = result.outcome == Outcome::Timeout || result.output.contains("timed out");
-        facts.transient && lasted != Some(false) && (text::waited(&result.output) || lasted.is_some() && !stopped)
+        let stopped = || result.outcome == Outcome::Timeout || result.output.contains("timed out");
+        facts.transient
+            && match lasted() {
+                Some(false) => false,
+                Some(true) => text::waited(&result.output) || !stopped(),
+                None => text::waited(&result.output),
+            }
     }
 
     /// Interprets the outcome of a call.

@@ -99,7 +99,8 @@ impl<E: Codec, X> Row<E, X> {
 
     /// The signal for a call that is about to run; `None` if its tool is not watched.
     pub(super) fn ahead(&self, state: &State<E, X>, call: &Call, cx: &Cx<'_>) -> Option<Signal> {
-        let window = state.tools.iter().find(|window| window.tool == of_agent(call.tool, call.agent, cx))?;
+        let tool = of_agent(call.tool, call.agent, cx);
+        let window = state.tools.iter().find(|window| window.tool == tool)?;
         (self.ahead)(window, call, cx)
     }
 

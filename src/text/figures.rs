@@ -51,6 +51,7 @@ pub(super) fn digits_masked(text: &str, numbers: &[Span], mut out: Option<&mut S
 
 /// A digest of the numbers in an answer that mark progress; 0 if there are none. Of an answer above 8 KB only the first
 /// 4 KB are read.
+// Out of line, for the size of the module.
 #[inline(never)]
 pub(crate) fn progress(answer: &str) -> u32 {
     let (bytes, _) = clip(answer);

@@ -127,6 +127,7 @@ pub(super) fn changes_table(call: &ToolCall) -> bool {
 }
 
 /// Whether a text is a SQL statement that changes something.
+// Out of line, for the size of the module.
 #[inline(never)]
 fn changes(text: &str) -> bool {
     let text = uncommented(text);
@@ -177,6 +178,8 @@ fn quoted(line: &str) -> &str {
     quote.and_then(|at| line.get(at + 1..)).unwrap_or_default()
 }
 
+/// [`limit`] of a text that is a statement.
+// Out of line, for the size of the module.
 #[inline(never)]
 fn limit_of(text: &str) -> Option<u32> {
     // Fast path: hardly any text begins like `DELETE`, `UPDATE` or `WITH`.

@@ -305,7 +305,7 @@ const ALIKE = 3;
 /** Maximum number of kinds of complaints that are distinguished. */
 const KINDS = 1000;
 
-/** Ranges of timestamps that are plausible in other units since 1970, and in milliseconds would be before 1974 or after 5100. */
+/** Timestamps that are plausible in other units, and in milliseconds would be before 1974 or after 5100. */
 const UNITS = [
   { from: 1e9, to: 1e11, unit: "seconds", pauses: "a thousandth of what they were" },
   { from: 1e14, to: 1e17, unit: "microseconds", pauses: "a thousand times as long" },

@@ -41,8 +41,8 @@ replayed: the figures printed are those of your runs under it. A scenario's own 
 question is what one configuration does to all runs. A scenario of which nothing can be read is left out as well.
 
 Exit codes: 0 the rate is met, or met by the suggestion, 1 no input can be read, or a quarter of a file or more cannot
-be read and there is no alarm in the rest, 2 wrong usage, 3 the rate cannot be met, or not without losing a labelled loop, or it
-is not known what the runs without a label are.
+be read and there is no alarm in the rest, 2 wrong usage, 3 the rate cannot be met, or not without losing a labelled
+loop, or it is not known what the runs without a label are.
 `;
 
 /** How a run is counted. */
