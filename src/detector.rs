@@ -120,7 +120,9 @@ impl Detector {
     fn goes_on(&mut self, event: &Event) -> Option<Verdict> {
         let (context, config) = (&event.context, &self.settings.config);
         let is_short = |name: &Option<String>| name.as_ref().is_none_or(|name| name.len() <= LONGEST_NAME);
-        if !config.enabled || context.synthetic || !is_short(&context.run) || !is_short(&context.agent) {
+        let [run, agent, task, parent] = [&context.run, &context.agent, &context.task, &context.parent_task];
+        let is_at_task = task.is_some() || parent.is_some();
+        if !config.enabled || context.synthetic || is_at_task || !is_short(run) || !is_short(agent) {
             return None;
         }
         let run = self.state.store.again(context, &config.memory)?;

@@ -5,7 +5,7 @@ use crate::model::{
     RuleMetrics, Verdict,
 };
 use crate::policy::Judgement;
-use crate::rules::{Cleared, Totals, description, is_about_phases};
+use crate::rules::{Cleared, RULES, Totals, description, is_about_phases};
 use crate::state::{Evicted, Forgotten, Store, Sum};
 use crate::text::printable;
 use alloc::{collections::BTreeMap, string::String, string::ToString, vec::Vec};
@@ -17,7 +17,12 @@ const NAME: usize = 64;
 
 /// Whether restored counters are within their limits.
 pub(crate) fn fits(metrics: &Metrics) -> bool {
-    metrics.detections_by_agent.len() <= AGENTS && metrics.loops.agents.len() <= AGENTS
+    let agents = metrics.detections_by_agent.keys().chain(metrics.loops.agents.keys());
+    let mut names = agents.chain(metrics.rules.keys());
+    metrics.detections_by_agent.len() <= AGENTS
+        && metrics.loops.agents.len() <= AGENTS
+        && metrics.rules.len() <= RULES.len()
+        && names.all(|name| name.chars().count() <= NAME)
 }
 
 /// The counters with the figures derived from them.

@@ -54,8 +54,9 @@ struct ReportedLoop {
     seen: u64,
     /// Calls of the loop that were refused and did not run.
     refused: u32,
-    /// The round of the latest refused call, and the number of new mutations before it.
+    /// The round of the latest refused call.
     round: Option<Key>,
+    /// The number of new mutations before the latest event that was blocked.
     mutations: u64,
 }
 codec!(struct ReportedLoop { identity, place, level, onset, seen, refused, round, mutations });
@@ -68,9 +69,10 @@ impl ReportedLoop {
         self.refused != 0 && self.mutations == mutations && (round.is_none() || round != self.round)
     }
 
-    /// Whether a call is the first one after a refusal that comes after a new change.
+    /// Whether a call is the first one after a block that comes after a new change.
     fn tries_change(&mut self, call: &Occasion, mutations: u64) -> bool {
-        let changed = matches!(call.kind, OccasionKind::Call(_)) && self.refused != 0 && self.mutations != mutations;
+        let is_call = matches!(call.kind, OccasionKind::Call(_));
+        let changed = is_call && self.level >= Level::Block && self.mutations != mutations;
         if changed {
             self.mutations = mutations;
         }
@@ -199,10 +201,13 @@ impl Ladder {
         known.is_some_and(|said| said.tries_change(call, mutations)) || call.looks_late
     }
 
-    /// Records that a call of the loop is refused. Returns whether it counts.
-    fn refuse(&mut self, identity: Key, call: &Occasion, mutations: u64) -> bool {
-        let OccasionKind::Call(round) = call.kind else { return false };
+    /// Records that a loop is blocked. Returns whether that refuses a call which counts.
+    fn block(&mut self, identity: Key, call: &Occasion, mutations: u64) -> bool {
         let Some(said) = self.said.iter_mut().rev().find(|said| said.identity == identity) else { return false };
+        let OccasionKind::Call(round) = call.kind else {
+            said.mutations = mutations;
+            return false;
+        };
         let counts = said.refused == 0 || said.insists(call, mutations);
         said.refused = said.refused.saturating_add(u32::from(counts));
         (said.round, said.mutations) = (round, mutations);
@@ -217,7 +222,9 @@ impl Ladder {
     }
 
     pub(crate) fn exempt(&mut self, rule: &str, signature: &str, until: Option<i64>) {
-        self.exempt.push(Exemption { what: exemption(rule, signature), until }, EXEMPTIONS);
+        let what = exemption(rule, signature);
+        self.exempt.retain(|exempt| exempt.what != what);
+        self.exempt.push(Exemption { what, until }, EXEMPTIONS);
     }
 
     fn is_exempt(&self, rule: &str, signature: &str, now: Option<i64>) -> bool {
@@ -348,7 +355,7 @@ fn hear<'a>(
     if signal.extra.recommend && level == Level::Observe {
         verdict.recommendation = signal.advice.recommendation;
     }
-    if level >= Level::Block && signal.extra.each.is_some() && run.ladder.refuse(identity, occasion, mutations) {
+    if level >= Level::Block && signal.extra.each.is_some() && run.ladder.block(identity, occasion, mutations) {
         judgement.refused.push(identity);
     }
     Some(Graded { rule, level, is, threshold, signal })

@@ -31,6 +31,11 @@ fn lead(findings: &[Finding]) -> Option<&Finding> {
     findings.iter().rev().max_by_key(|finding| finding.level)
 }
 
+/// Whether it tells of a spent budget rather than of a loop.
+fn is_of_budget(finding: &Finding) -> bool {
+    description(&finding.rule).is_some_and(|rule| rule.budget.is_some() || rule.unit == BUDGETED)
+}
+
 /// The answers a person can give: those defined by the rule, or those that fit the finding.
 fn options(lead: &Finding) -> Vec<ReportOption> {
     let rule = description(&lead.rule);
@@ -97,7 +102,8 @@ pub(crate) fn markdown(scope: &Scope, run: Option<&Run>, runs: usize) -> String 
         return format!("## No Loop Detected\n\n{nothing}\n");
     };
     let (pattern, signature) = (said(&lead.message), markdown::code(&lead.signature));
-    let mut text = format!("## Loop Detected\n\n**Pattern**: {pattern}\n**Signature**: {signature}\n");
+    let heading = if is_of_budget(lead) { "Budget Exceeded" } else { "Loop Detected" };
+    let mut text = format!("## {heading}\n\n**Pattern**: {pattern}\n**Signature**: {signature}\n");
     if let Some(reasoning) = lead.reasoning.as_ref().filter(|reasoning| **reasoning != lead.message) {
         let _ = writeln!(text, "**Reasoning**: {}", said(reasoning));
     }
@@ -191,8 +197,9 @@ fn evidence(text: &mut String, finding: &Finding) {
         return;
     }
     text.push_str("\n\n**Evidence**:\n\n");
+    let last = if is_of_budget(finding) { "" } else { DETECTED };
     for (index, seen) in finding.evidence.iter().enumerate() {
-        let mark = if index + 1 == finding.evidence.len() { DETECTED } else { "" };
+        let mark = if index + 1 == finding.evidence.len() { last } else { "" };
         let _ = writeln!(text, "- {}{mark}", occurrence(seen));
     }
 }

@@ -433,7 +433,7 @@ test("config check notes keys that stand twice and zeros that switch off", async
   "mode": "shadow", "mode": "enforce",
   "rules": { "cycle": { "halt": 0 } },
   "tools": { "a.b": { "rules": { "cycle": { "block": 0 } }, "ignoreArgs": [] } },
-  "budgets": { "maxIterations": 0, "consecutiveErrors": 12 },
+  "budgets": { "maxIterations": 0, "consecutiveErrors": 12, "maxTokens": 9000 },
   "unattendedLevel": "nudge",
   "tools": { "b": { "rules": { "cycle": { "enabled": false, "block": 4 } } } }
 }`,
@@ -449,6 +449,7 @@ test("config check notes keys that stand twice and zeros that switch off", async
         "noted.json:4: note: `rules.cycle.halt`: 0 switches it off",
         "noted.json:5: note: `tools.a.b.rules.cycle.block`: 0 switches it off",
         "noted.json:6: note: `budgets.maxIterations`: 0 means no limit",
+        "noted.json:6: note: `budgets.maxTokens`: counts `turn` events only, not a run of calls",
         "noted.json:7: note: `unattendedLevel`: has no effect unless `attended` is false",
         "noted.json:8: note: `tools`: is there twice, the last one counts",
         "noted.json:8: note: `tools.b.rules.cycle.block`: has no effect: the rule is off",

@@ -48,6 +48,9 @@ pub(super) fn judge(
     }
     let apart = !turn_to_lane(run, event, context);
     let mut judging = Judging { before, apart, ..Judging::new(settings, scratch, run, event, context) };
+    if context.synthetic {
+        judging.run.counted.passes(agent_of(context), judging.onset.own);
+    }
     if let Body::Message(message) = &event.body
         && !context.synthetic
     {
@@ -671,11 +674,9 @@ impl<'a> Judging<'a> {
         let mut judgement = decide(self.settings, limits, self.run, raised, &occasion, place, &scene);
         let verdict = &mut judgement.verdict;
         self.record_halt(verdict);
-        if matches!(self.event.body, Body::ToolCall(_)) && verdict.level >= Level::Block {
-            self.run.pairing.veto();
-        }
-        if !judgement.refused.is_empty() {
-            self.run.pairing.refuse(core::mem::take(&mut judgement.refused));
+        if matches!(self.event.body, Body::ToolCall(_)) {
+            let vetoed = verdict.level >= Level::Block;
+            self.run.pairing.veto(self.onset.seq, vetoed, core::mem::take(&mut judgement.refused));
         }
         judgement
     }

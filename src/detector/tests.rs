@@ -150,3 +150,113 @@ fn a_refused_call_leaves_the_level_as_it_is() {
         Level::Continue
     );
 }
+
+fn ev(text: &str) -> Event {
+    json::event(text).unwrap()
+}
+
+#[test]
+fn a_refused_chunk_changes_nothing() {
+    let mut detector = json::detector("{}").unwrap();
+    let _ = detector.record(&ev(r#"{"type":"delta","text":"so it goes","at":1000}"#)).unwrap();
+    let before = detector.snapshot();
+    for field in ["task", "parentTask", "agent", "run"] {
+        let long = "t".repeat(600);
+        let bad = ev(&format!(r#"{{"type":"delta","text":"x","at":5000,"{field}":"{long}"}}"#));
+        assert_eq!(detector.record(&bad).unwrap_err().field.as_deref(), Some(field));
+        assert!(before == detector.snapshot(), "{field}");
+    }
+}
+
+#[test]
+fn a_forged_snapshot_keeps_to_the_caps_of_the_counters() {
+    let forged = |forge: &dyn Fn(&mut Detector)| {
+        let mut detector = json::detector("{}").unwrap();
+        forge(&mut detector);
+        Detector::restore(&detector.snapshot()).is_err()
+    };
+    let rules = |count: usize| {
+        move |detector: &mut Detector| {
+            let names = (0..count).map(|number| (format!("rule-{number}"), crate::model::RuleMetrics::default()));
+            detector.state.metrics.rules.extend(names);
+        }
+    };
+    assert!(!forged(&rules(20)));
+    assert!(forged(&rules(1_000)));
+    let agent = |length: usize| {
+        move |detector: &mut Detector| {
+            detector.state.metrics.detections_by_agent.insert("ä".repeat(length), 1);
+        }
+    };
+    assert!(!forged(&agent(64)));
+    assert!(forged(&agent(65)));
+}
+
+#[test]
+fn what_was_used_before_any_time_was_known_grows_idle_as_well() {
+    for untimed in ["", r#"{"type":"failure","message":"zero","task":"z"}"#] {
+        let mut detector = json::detector(r#"{"memory":{"idleMs":60000}}"#).unwrap();
+        let failure = |what: &str, task: &str, at: u32| {
+            ev(&format!(r#"{{"type":"failure","message":"{what}","task":"{task}","at":{at}}}"#))
+        };
+        if !untimed.is_empty() {
+            let _ = detector.record(&ev(untimed)).unwrap();
+        }
+        let _ = detector.record(&failure("one", "a", 1000)).unwrap();
+        for at in [50_000, 100_000, 150_000] {
+            let _ = detector.record(&failure("two", "b", at)).unwrap();
+        }
+        let known = |task: &str| detector.status(&Scope { task: Some(task.into()), ..Scope::default() }).known;
+        assert_eq!(["z", "a", "b"].map(known), [false, false, true], "{untimed}");
+    }
+}
+
+#[test]
+fn exempting_one_thing_again_and_again_takes_one_place() {
+    let mut detector = json::detector("{}").unwrap();
+    let pair = [
+        r#"{"type":"tool-call","tool":"read","args":{"path":"a.rs"}}"#,
+        r#"{"type":"tool-result","tool":"read","outcome":"ok","output":"of a"}"#,
+    ];
+    let mut record = |decisions: &[(&str, &str)]| {
+        for (rule, signature) in decisions {
+            let (rule, signature) = ((*rule).into(), (*signature).into());
+            detector.acknowledge(&Scope::default(), &Decision::Exempt { rule, signature, until: None }).unwrap();
+        }
+        pair.map(|text| detector.record(&ev(text)).unwrap())
+            .into_iter()
+            .flat_map(|verdict| verdict.findings)
+            .map(|found| (found.rule.clone(), found.signature.clone()))
+            .last()
+    };
+    let found = (0..6).filter_map(|_| record(&[])).last().unwrap();
+    assert_eq!(record(&[(&found.0, &found.1)]), None);
+    assert_eq!(record(&[("cycle", "x"); 40]), None);
+}
+
+#[test]
+fn replays_do_not_depend_on_the_names_of_agents() {
+    use crate::state::agent_key;
+    // Names that agree with `a` in the low or the high byte of their keys, and others.
+    let of = |byte: usize, same: bool| {
+        let byte_of = |name: &str| agent_key(name).to_le_bytes()[byte];
+        (0..10_000).map(|n| format!("b{n}")).find(|name| (byte_of(name) == byte_of("a")) == same).unwrap()
+    };
+    let levels = [of(0, false), of(0, true), of(4, true), of(7, true)].map(|other| {
+        let mut detector = json::detector("{}").unwrap();
+        let mut most = Level::Continue;
+        for n in 0..8 {
+            let own = ("a", "call_aB3dE5gH7".into(), "x".into());
+            for (agent, id, args) in [own, (&*other, format!("call_Zb{n}Kd9fQ{n}w"), format!("y{n}"))] {
+                let who = format!(r#""tool":"read","callId":"{id}","agent":"{agent}""#);
+                let call = format!(r#"{{"type":"tool-call",{who},"args":{{"p":"{args}"}}}}"#);
+                let result = format!(r#"{{"type":"tool-result",{who},"outcome":"ok","output":"of {args}"}}"#);
+                for text in [call, result] {
+                    most = most.max(detector.record(&ev(&text)).unwrap().level);
+                }
+            }
+        }
+        most
+    });
+    assert_eq!(levels, [Level::Block; 4]);
+}

@@ -132,8 +132,8 @@ pub struct ToolCall {
     /// The arguments as text, if they are not valid JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw_args: Option<String>,
-    /// Links the call to its result. The same call with the same id again, unanswered or after `host` `resume`, is a
-    /// replay and counts once.
+    /// Links the call to its result. The same call with the same id again is a replay and counts once: unanswered, with
+    /// the same `round`, `step` or past `at`, or as part of a conversation that is told again from the beginning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call_id: Option<String>,
     /// The resource acted on; inferred from the arguments if absent.

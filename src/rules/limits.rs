@@ -93,7 +93,7 @@ impl Limits {
                 } else {
                     0
                 };
-                floor = threshold.saturating_add(1);
+                floor = floor.max(threshold.saturating_add(1));
             }
         }
         limits
@@ -161,6 +161,19 @@ mod tests {
     use super::Limits;
     use crate::model::{Level, Preset, RuleConfig};
     use crate::rules::{RULES, description};
+
+    #[test]
+    fn presets_keep_rungs_distinct() {
+        for reach in 2..20 {
+            let limits = Limits::ladder(3, 5, 9, 0).preset(Preset::Conservative, reach);
+            let rungs: alloc::vec::Vec<_> =
+                [limits.nudge, limits.block, limits.halt].into_iter().filter(|rung| *rung != 0).collect();
+            assert!(
+                rungs.is_sorted_by(|one, other| one < other) && rungs.iter().all(|rung| *rung <= reach),
+                "{limits:?}"
+            );
+        }
+    }
 
     #[test]
     fn the_strongest_rung_reached_counts() {

@@ -917,15 +917,6 @@ macro_rules! registry {
                 Self { $($name: if whole || <$rule>::IN_LANE { Codec::take(from) } else { Default::default() }),* }
             }
 
-            /// The outlook of each rule in a lane; each rule's own limits replace those of `view`.
-            pub(crate) fn lane_outlooks(&self, limits: &[Limits; RULES.len()], view: View<'_>) -> Outlooks {
-                let mut limits = limits.iter();
-                [$({
-                    let limits = limits.next().unwrap_or(view.limits);
-                    if <$rule>::IN_LANE { <$rule>::outlook(&self.$name, &View { limits, ..view }) } else { Outlook::default() }
-                }),*]
-            }
-
             /// Drops evidence that a step forward of the work invalidates.
             pub(crate) fn advance(&mut self) {
                 empty(&mut self.repeated_call);
@@ -964,19 +955,26 @@ macro_rules! registry {
                 0_u64 $(.saturating_add(<$rule>::take_lost(&mut self.$name)))*
             }
 
-            /// The outlook of each rule in a scope, not counting lanes.
-            pub(crate) fn outlooks(
+            /// Adds the outlook of each rule in a `scope`, or in this lane if it is `None`: a rule keeps its evidence
+            /// either by lane or not. Each rule's own limits replace those of `view`.
+            pub(crate) fn add_outlooks(
                 &self,
-                whose: &ScopeKeys,
-                flow: &Flow<'_>,
+                scope: Option<(&ScopeKeys, &Flow<'_>)>,
                 limits: &[Limits; RULES.len()],
                 view: View<'_>,
-            ) -> Outlooks {
-                let mut limits = limits.iter();
-                [$({
-                    let limits = limits.next().unwrap_or(view.limits);
-                    <$rule>::outlook_of(&self.$name, whose, flow, &View { limits, ..view })
-                }),*]
+                all: &mut Outlooks,
+            ) {
+                let mut rows = limits.iter().zip(all);
+                $(if let Some((limits, known)) = rows.next() {
+                    let view = View { limits, ..view };
+                    if <$rule>::IN_LANE {
+                        if scope.is_none() {
+                            known.add(<$rule>::outlook(&self.$name, &view));
+                        }
+                    } else if let Some((whose, flow)) = scope {
+                        known.add(<$rule>::outlook_of(&self.$name, whose, flow, &view));
+                    }
+                })*
             }
 
             /// A rule's latest occurrences for one task and agent, as lines of text.

@@ -62,6 +62,12 @@ impl Outlook {
         if order(&other) > order(&self) { other } else { self }
     }
 
+    /// Replaces it by another one that is further. Never inlined: there is a call for every rule.
+    #[inline(never)]
+    pub(crate) fn add(&mut self, other: Self) {
+        *self = self.furthest(other);
+    }
+
     /// The furthest of all; the default if there are none.
     pub(crate) fn of_all(all: impl Iterator<Item = Self>) -> Self {
         all.fold(Self::default(), Self::furthest)

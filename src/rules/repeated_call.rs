@@ -930,6 +930,10 @@ mod tests {
         let then = |script: &str| Script::new("{}").play(&["a!x a!x a!x a!x a!x a~ ", script].concat());
         then("?a").last(RULE, Block);
         then("*1 ?a").last(RULE, Observe);
+        // Nor is the first one refused, if its result was blocked before the change.
+        Script::new("{}").play("a!x a!x a!x a!x a!x ?a").last(RULE, Block);
+        Script::new("{}").play("a!x a!x a!x a!x a!x *1 ?a").last(RULE, Observe);
+        Script::new("{}").play("a!x a!x a!x a!x a!x *1 a!x ?a").last(RULE, Block);
         // Once for each change; a change that was made before is none.
         then("*1 a!x ?a").last(RULE, Block);
         then("*1 a!x a~ *2 ?a").last(RULE, Observe);

@@ -20,7 +20,7 @@ use self::tracker::{Counter, Judged, Tracker};
 use crate::codec::codec;
 use crate::model::{Body, Counting, Evaluation, EvaluationVerdict, Event, HaltReason, Level, Recommendation, Record};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, HostAdvice, Limits, Rule, Signal, SignalParts, TASKS};
-use crate::state::{Flow, Onset, Ring, ScopeKeys, Sighting};
+use crate::state::{Flow, Onset, Ring, ScopeKeys, Sighting, is_idle};
 use crate::text::{FailureFacts, Key, combine, failure_name, printable};
 use alloc::{format, string::String, string::ToString, vec, vec::Vec};
 
@@ -114,10 +114,7 @@ impl State {
 
     /// Makes the event's task and its counter the most recently used ones and forgets what was idle for too long.
     fn enter(&mut self, event: &Event, cx: &Cx<'_>) -> Key {
-        let idle = |at: Option<i64>| {
-            let since = cx.run.now.zip(at).map(|(now, at)| now.saturating_sub(at));
-            since.is_some_and(|since| u64::try_from(since).is_ok_and(|since| since > cx.config.memory.idle_ms))
-        };
+        let idle = |at: Option<i64>| is_idle(at.or(cx.run.started), cx.run.now, cx.config.memory.idle_ms);
         while self.tasks.iter().next().is_some_and(|oldest| idle(oldest.at)) {
             self.tasks.remove(0);
         }

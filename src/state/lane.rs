@@ -74,11 +74,12 @@ pub(crate) struct Worker {
     latest: u32,
     pub(crate) news: u32,
     pub(crate) round: u16,
-    /// Its latest call, as a number among its own events, and how many calls came directly before it.
+    /// The number among its own events of the one after its latest call, 0 for none, and how many calls came directly
+    /// before that call.
     called: u16,
     batch: u8,
-    /// Flags: [`ANSWERED`], [`LONG`] and [`LONGER`]; in the bits of [`SLEEPS`], the steps left to which a sleep
-    /// applies.
+    /// Flags: [`ANSWERED`], [`LONG`], [`LONGER`] and [`LONGEST`]; in the bits of [`SLEEPS`], the steps left to which a
+    /// sleep applies.
     state: u8,
     /// Distance from its latest step that did more than pass time to its latest step.
     idled: u16,
@@ -120,12 +121,15 @@ impl Worker {
         (self.news, self.round) = (low(step.index), round.map_or(0, short_mark));
     }
 
+    /// Whether its event number `own` comes directly after its latest call, which is not answered yet.
+    const fn goes_on(&self, own: u64) -> bool {
+        self.state & ANSWERED == 0 && self.called != 0 && own as u16 == self.called
+    }
+
     /// Its event number `own` is a call that sleeps for `sleeps` milliseconds, 0 for none.
     fn calls(&mut self, own: u64, sleeps: i64) {
-        let own = own as u16;
-        let goes_on = self.state & ANSWERED == 0 && own == self.called.wrapping_add(1);
-        self.batch = if goes_on { self.batch.saturating_add(1) } else { 0 };
-        self.called = own;
+        self.batch = if self.goes_on(own) { self.batch.saturating_add(1) } else { 0 };
+        self.called = (own as u16).wrapping_add(1);
         if sleeps == 0 {
             self.state &= !ANSWERED;
         } else {
@@ -140,7 +144,7 @@ impl Worker {
     /// before any was answered form one.
     fn round_of(&self, own: u64) -> Option<Key> {
         let first = self.called.wrapping_sub(self.batch.into());
-        let of_batch = self.batch > 0 && (own as u16).wrapping_sub(first) <= self.batch.into();
+        let of_batch = self.batch > 0 && (own as u16).wrapping_add(1).wrapping_sub(first) <= self.batch.into();
         of_batch.then(|| combine("round", &[self.agent.into(), first.into()]))
     }
 }
@@ -179,6 +183,16 @@ impl Counted {
     /// An agent's event number `own` is a call that sleeps for `sleeps` milliseconds, 0 for none.
     pub(crate) fn calls(&mut self, agent: Key, own: u64, sleeps: i64) {
         self.turn_to(agent).calls(own, sleeps);
+    }
+
+    /// An agent's event number `own` is the host's own: calls before and after it may be one round.
+    pub(crate) fn passes(&mut self, agent: Key, own: u64) {
+        let agent = agent_mark(agent);
+        let others = self.others.iter_mut().flat_map(|others| others.iter_mut());
+        let mut all = core::iter::once(&mut self.worker).chain(others);
+        if let Some(worker) = all.find(|worker| worker.agent == agent && worker.goes_on(own)) {
+            (worker.called, worker.batch) = ((own as u16).wrapping_add(1), worker.batch.saturating_add(1));
+        }
     }
 
     /// The round of an agent's call if its host names none.

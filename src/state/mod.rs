@@ -47,7 +47,7 @@ pub(crate) use workflow::{Flow, Moment, NodeUsage, Task, Unchanged, Workflow, is
 use crate::codec::{Codec, Reader, codec, length};
 use crate::model::{Config, Context};
 use crate::policy::Ladder;
-use crate::rules::{Limits, Outlooks, RULES, States, View};
+use crate::rules::{Limits, Outlook, Outlooks, RULES, States, View};
 use crate::text::Key;
 use alloc::vec::Vec;
 
@@ -156,6 +156,12 @@ impl Sighting {
     pub(crate) fn weight(&self) -> usize {
         length(self.seq) + self.step.weight() + KEY_BYTES
     }
+}
+
+/// Whether what was last used at a time is so old now that it is forgotten.
+pub(crate) fn is_idle(at: Option<i64>, now: Option<i64>, idle_ms: u64) -> bool {
+    let since = now.zip(at).map(|(now, at)| now.saturating_sub(at));
+    since.is_some_and(|since| u64::try_from(since).is_ok_and(|since| since > idle_ms))
 }
 
 /// Everything kept for one run.
@@ -321,22 +327,18 @@ impl Run {
         self.standings.goes_on(self.now, seq);
     }
 
-    /// Whether a text delta in this context changes nothing in the run but its streams: it comes from the agent heard
-    /// last and names no task.
+    /// Whether a text delta in this context, which names no task, changes nothing in the run but its streams: it comes
+    /// from the agent heard last.
     pub(crate) fn goes_on(&self, context: &Context) -> bool {
-        context.task.is_none()
-            && context.parent_task.is_none()
-            && !self.lanes.are_several()
+        !self.lanes.are_several()
             && (context.at.is_none() || self.tasks.len() == 0)
             && self.standings.is_latest(context)
     }
 
     fn collect(&mut self, idle_ms: u64) {
-        let now = self.now;
-        let idle = |at: Option<i64>| {
-            let since = now.zip(at).map(|(now, at)| now.saturating_sub(at));
-            since.is_some_and(|since| u64::try_from(since).is_ok_and(|since| since > idle_ms))
-        };
+        let (now, started) = (self.now, self.started);
+        // What was last used before any time was known was so before the first one.
+        let idle = |at: Option<i64>| is_idle(at.or(started), now, idle_ms);
         loop {
             let oldest = self.tasks.iter().next().filter(|(_, at)| idle(*at)).map(|(task, _)| *task);
             let Some(task) = oldest else { break };
@@ -392,12 +394,12 @@ impl Run {
     ) -> Outlooks {
         let none = Limits::default();
         let view = |counted: &Counted| View { limits: &none, config, steps: counted.steps };
-        let mut all = self.rules.outlooks(whose, flow, limits, view(&self.counted));
+        let mut all = [Outlook::default(); RULES.len()];
+        self.rules.add_outlooks(Some((whose, flow)), limits, view(&self.counted), &mut all);
         for (task, parent, rules, counted) in self.lanes.evidence(&self.rules, &self.counted) {
             let fits = whose.has_task(task) || (parent != 0 && whose.task == Some(parent));
             if fits && whose.agent.is_none_or(|agent| self.standings.is_alone(task, agent)) {
-                let held = all.iter_mut().zip(rules.lane_outlooks(limits, view(counted)));
-                held.for_each(|(known, lane)| *known = known.furthest(lane));
+                rules.add_outlooks(None, limits, view(counted), &mut all);
             }
         }
         all

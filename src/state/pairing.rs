@@ -466,18 +466,12 @@ impl Pairing {
         self.pending.push(call, PENDING);
     }
 
-    /// Marks the newest call as refused.
-    pub(crate) fn veto(&mut self) {
-        if let Some(call) = self.pending.iter_mut().next_back() {
-            call.vetoed = true;
-        }
-    }
-
-    /// Notes the loops that the newest call counts as refused for.
-    pub(crate) fn refuse(&mut self, mut loops: Vec<Key>) {
+    /// Notes of the call of event `seq`, if it is pending, whether it is refused, and the loops that it counts as
+    /// refused for.
+    pub(crate) fn veto(&mut self, seq: u64, vetoed: bool, mut loops: Vec<Key>) {
         loops.truncate(REFUSED_FOR);
-        if let Some(call) = self.pending.iter_mut().next_back() {
-            call.refused = loops;
+        if let Some(call) = self.pending.iter_mut().next_back().filter(|call| call.onset.seq == seq) {
+            (call.vetoed, call.refused) = (vetoed, loops);
         }
     }
 
@@ -575,5 +569,28 @@ impl Pairing {
                     && call.asked.as_ref().is_none_or(|asked| asked.0.len() <= 4 * 128)
                     && call.named.as_ref().is_none_or(|named| named.fits())
             })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_veto_concerns_its_own_call_alone() {
+        let mut pairing = Pairing::default();
+        let context = Context::default();
+        for seq in [4, 7] {
+            let keys = CallKey::exact(seq);
+            let onset = Onset { seq, ..Onset::default() };
+            pairing.wait(Call { onset, ..Call::new("moor", 1, keys, None, &context) });
+        }
+        let vetoed = |pairing: &Pairing| [0, 1].map(|at| pairing.pending.iter().nth(at).unwrap().vetoed);
+        // The call of event 9 is not pending: it was made up, or is a replay.
+        pairing.veto(9, true, alloc::vec![1]);
+        assert_eq!(vetoed(&pairing), [false, false]);
+        pairing.veto(7, true, alloc::vec![1]);
+        assert_eq!(vetoed(&pairing), [false, true]);
+        assert_eq!(pairing.pending.last().unwrap().refused, [1]);
     }
 }

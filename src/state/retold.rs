@@ -26,28 +26,30 @@ struct ReportedCall {
     id: u32,
     /// Marks of the call as it was made and of its agent.
     call: u32,
-    agent: u8,
+    agent: u32,
     /// [`Telling::place`].
     place: u16,
     /// [`ReportedCall::ALONE`], [`ReportedCall::TWICE`].
     flags: u8,
 }
 
-/// Twelve bytes: hashes do not compress.
+/// Fifteen bytes: hashes do not compress.
 impl Codec for ReportedCall {
     const SIZE: usize = 16;
 
     fn put(&self, to: &mut Vec<u8>) {
         to.extend(self.id.to_le_bytes());
         to.extend(self.call.to_le_bytes());
+        to.extend(self.agent.to_le_bytes());
         to.extend(self.place.to_le_bytes());
-        to.extend([self.agent, self.flags]);
+        to.push(self.flags);
     }
 
     fn take(from: &mut Reader<'_>) -> Self {
-        let [a, b, c, d, e, f, g, h, i, j, agent, flags] = from.bytes(12).first_chunk().copied().unwrap_or_default();
-        let (id, call) = (u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h]));
-        Self { id, call, place: u16::from_le_bytes([i, j]), agent, flags }
+        let mut mark = || from.bytes(4).first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
+        let (id, call, agent) = (mark(), mark(), mark());
+        let [low, high, flags] = from.bytes(3).first_chunk().copied().unwrap_or_default();
+        Self { id, call, agent, place: u16::from_le_bytes([low, high]), flags }
     }
 }
 
@@ -163,8 +165,7 @@ codec!(struct Retold { told, first, lost, next, blind, tellings, reused, again }
 impl Retold {
     /// Records a call; false if it is a replay.
     pub(super) fn call(&mut self, known: CallLookup, telling: Telling<'_>) -> bool {
-        let [agent, ..] = known.agent.to_le_bytes();
-        let call = mark(known.call ^ known.agent.rotate_left(17));
+        let (agent, call) = (mark(known.agent), mark(known.call ^ known.agent.rotate_left(17)));
         let flags = if known.alone { ReportedCall::ALONE } else { 0 };
         let call = ReportedCall { id: mark(known.id), call, agent, place: telling.place, flags };
         let is_known =

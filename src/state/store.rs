@@ -5,7 +5,7 @@
 
 use crate::codec::{Codec, Reader, codec};
 use crate::model::{Context, Level, Memory, Scope};
-use crate::state::Run;
+use crate::state::{Run, is_idle};
 use crate::text::{Key, key};
 use alloc::{borrow::Cow, boxed::Box, collections::BTreeMap, vec::Vec};
 
@@ -80,10 +80,7 @@ fn run_key(run: Option<&str>) -> Key {
 
 /// Whether a run has been idle long enough to be forgotten.
 fn idle(run: &Run, at: Option<i64>, memory: &Memory) -> bool {
-    match (run.now, at) {
-        (Some(last), Some(at)) => u64::try_from(at.saturating_sub(last)).is_ok_and(|idle| idle > memory.idle_ms),
-        _ => false,
-    }
+    is_idle(run.now, at, memory.idle_ms)
 }
 
 /// Bytes that a run takes; the same on every platform, and before and after a snapshot.

@@ -45,7 +45,7 @@ use Meaning::{CertainlyWaiting, Named, Negative, Ready, Taken, Waiting};
 
 /// Phrases, sorted by first word: first word, the words after it, meaning. English, then other languages in Latin
 /// letters; for other scripts see [`OTHER_SCRIPTS`].
-const PHRASES: [(&str, &str, Meaning); 140] = [
+const PHRASES: [(&str, &str, Meaning); 151] = [
     ("0", "documents", Negative),
     ("0", "entries", Negative),
     ("0", "files", Negative),
@@ -58,6 +58,7 @@ const PHRASES: [(&str, &str, Meaning); 140] = [
     ("0", "rows", Negative),
     ("202", "accepted", Waiting),
     ("aguardando", "", Waiting),
+    ("ainda", "não", Waiting),
     ("aucun", "fichier", Negative),
     ("aucun", "résultat", Negative),
     ("aucune", "correspondance", Negative),
@@ -92,6 +93,7 @@ const PHRASES: [(&str, &str, Meaning); 140] = [
     ("in", "attesa", Waiting),
     ("in", "bearbeitung", Waiting),
     ("in", "progress", CertainlyWaiting),
+    ("in", "queue", Waiting),
     ("inga", "resultat", Negative),
     ("init", "0", Waiting),
     ("init", "1", Waiting),
@@ -141,6 +143,7 @@ const PHRASES: [(&str, &str, Meaning); 140] = [
     ("no", "se encontraron", Negative),
     ("no", "se encontró", Negative),
     ("no", "existe", Negative),
+    ("noch", "nicht", Waiting),
     ("non", "trovato", Negative),
     ("non", "esiste", Negative),
     ("not", "exist", Negative),
@@ -151,21 +154,27 @@ const PHRASES: [(&str, &str, Meaning); 140] = [
     ("nothing", "found", Negative),
     ("nothing", "happens", Negative),
     ("nothing", "matched", Negative),
+    ("nothing", "yet", Waiting),
     ("não", "encontrado", Negative),
     ("não", "encontrada", Negative),
     ("não", "existe", Negative),
     ("oczekuje", "", Waiting),
+    ("pas", "encore", Waiting),
     ("pendente", "", Waiting),
     ("pendiente", "", Waiting),
     ("pending", "", Waiting),
     ("phase", "", Named),
+    ("please", "wait", Waiting),
     ("podinitializing", "", Waiting),
     ("processing", "", Waiting),
     ("provisioning", "", Waiting),
+    ("queue", "position", Waiting),
     ("queued", "", Taken),
+    ("queued", "for", Waiting),
     ("ready", "", Ready),
     ("results", "0", Negative),
     ("retry", "after", Waiting),
+    ("running", "for", Waiting),
     ("scheduled", "", Taken),
     ("sin", "resultados", Negative),
     ("state", "", Named),
@@ -178,6 +187,8 @@ const PHRASES: [(&str, &str, Meaning); 140] = [
     ("still", "running", CertainlyWaiting),
     ("still", "waiting", CertainlyWaiting),
     ("tidak", "ditemukan", Negative),
+    ("todavía", "no", Waiting),
+    ("under", "review", Waiting),
     ("väntar", "", Waiting),
     ("wachten", "op", Waiting),
     ("waiting", "", Waiting),
@@ -382,7 +393,9 @@ pub(super) fn says(text: &str) -> AnswerMeaning {
         return AnswerMeaning { negative: false, ..says };
     }
     let whole = text.trim_matches(|char: char| !char.is_alphanumeric());
-    if is_under_way(whole) || NOT_REACHED.contains(&whole) {
+    // `Build 88: running`, `Order 77 has not been shipped yet`.
+    let state = whole.rsplit(": ").next().unwrap_or_default();
+    if is_under_way(state) || same_end(whole, " yet") || NOT_REACHED.contains(&whole) {
         says.waiting = true;
         // An error of several words may be about what was waited for.
         says.certainly_waiting |= !whole.contains(' ');
@@ -878,6 +891,14 @@ mod tests {
             ("NAME READY STATUS shop 0/1 ContainerCreating", false),
             ("NAME READY STATUS shop 0/3 Running", false),
             ("HTTP 202 Accepted Retry-After: 5", false),
+            ("queued for 45 seconds", false),
+            ("Position 3 in queue", false),
+            ("Queue position: 4", false),
+            ("nothing yet", false),
+            ("Parcel 9 has not been handed over yet.", false),
+            ("Noch nicht da", false),
+            ("Build 88: running", false),
+            ("Please wait", false),
         ] {
             let says = says(text);
             assert!(says.waiting, "{text}");
@@ -885,7 +906,9 @@ mod tests {
         }
         let file = |word: &str| alloc::format!("{0} {word} {0}", "word ".repeat(100));
         let huge = alloc::format!("pending {}", "word ".repeat(2000));
-        let texts: [String; 16] = [
+        let texts: [String; 18] = [
+            "yet another page".into(),
+            "Build 88: finished, the rest: nothing".into(),
             "NAME READY STATUS shop 3/3 Running".into(),
             "status: missing".into(),
             "state: Bavaria".into(),

@@ -285,7 +285,11 @@ impl Novelty {
         self.sum = mix(self.sum, word);
         self.before = [second, word];
         let fingerprint = ((hash >> 32) as u8).max(1);
-        let weight = if cursor.layout.is_structured() { 1 } else { PLAIN };
+        let weight = match cursor.layout {
+            values if values.is_values() => 0,
+            structured if structured.is_structured() => 1,
+            _ => PLAIN,
+        };
         if let Some(known) = self.seen.get_mut(((hash >> 48) as usize * SLOTS) >> 16) {
             self.new += if *known == fingerprint { 0 } else { weight };
             *known = fingerprint;
@@ -433,6 +437,19 @@ mod tests {
         assert_eq!(barren(&fence), 0);
         let grid: String = (0..400).map(|n| format!("{}\n", n * n % 97)).collect();
         assert_eq!(barren(&grid), 0);
+        // Neither do values separated by commas without blanks; an enumeration is prose.
+        let values = |comma: &str, last: &dyn Fn(usize) -> usize| -> String {
+            let row = |n: usize| [said(n), said(n * n), said(n * n / 7), said(n / 3)].join(comma);
+            (0..400).map(|n| format!("{}{comma}w{}\n", row(n), last(n))).collect()
+        };
+        assert!(barren(&values(", ", &|n| n % 7)) >= 20);
+        let all = values(",", &|n| n);
+        assert_eq!((barren(&all), drift(&all).points), (0, 0));
+        let dated: String =
+            (0..400).map(|n| format!("2031-{:02}-{:02},{},{}\n", n / 28 % 12, n % 28, said(n), said(n * n))).collect();
+        assert_eq!((barren(&dated), drift(&dated).points), (0, 0));
+        let statements: String = (0..400).map(|n| format!("({n}, '{}', '{}'),\n", said(n), said(n * 3))).collect();
+        assert_eq!(barren(&statements), 0);
         // In a script without spaces a pair of characters corresponds to a word.
         let signs = |count: u32| (0..count).filter_map(|n| char::from_u32(0x4e00 + n * n % 60));
         assert!(barren(&signs(600).collect::<String>()) >= 10);

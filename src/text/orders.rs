@@ -122,7 +122,21 @@ const SWEEPS: [&str; 22] = [
 /// Whether a text orders to go through many things one after the other, or to check that they fail.
 pub(crate) fn orders_sweep(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
-    text.len() <= LONGEST && (SWEEPS.iter().any(|sweep| lower.contains(sweep)) || wants_failures(text))
+    text.len() <= LONGEST
+        && (SWEEPS.iter().any(|sweep| lower.contains(sweep)) || wants_failures(text) || sentences(text).any(chooses))
+}
+
+/// Words that ask for some of a number of things, if one of the second list directly follows.
+const WHICH: &str = "cuál cuáles quais qual quale quali welche welcher welches which";
+const OF: &str = "das de dei delle den der di dos of";
+/// Words after those within which the number stands: `which of our 24 shards`.
+const BEFORE_NUMBER: usize = 3;
+
+/// Whether a sentence asks which of several things is meant, and says how many they are.
+fn chooses(sentence: &str) -> bool {
+    let words: Vec<&str> = words(sentence).collect();
+    let of = words.windows(2).position(|pair| matches!(*pair, [which, of] if is_in(WHICH, which) && is_in(OF, of)));
+    of.is_some_and(|of| words.iter().skip(of + 2).take(BEFORE_NUMBER).any(|word| number(word).is_some()))
 }
 
 /// Words that order to check whether something holds, words that follow them, and words for being refused.
@@ -272,6 +286,9 @@ mod tests {
             "Prüfe die Häfen nacheinander",
             "Try them one by one",
             "Which of these 10 names are free?",
+            "Check which of the 20 links are dead",
+            "Find which of our twenty lamp lists has Ida's name.",
+            "Welche der 12 Häfen antworten nicht?",
         ] {
             assert!(orders_sweep(text), "{text}");
         }
@@ -299,7 +316,14 @@ mod tests {
         ] {
             assert!(!orders_sweep(text), "{text}");
         }
-        for text in ["Which of them is one?", "Find out which of the two is wrong", "By one and one", ""] {
+        for text in [
+            "Which of them is one?",
+            "Find out which of the two is wrong",
+            "Say which it is. Of the 20 lamps two are lit",
+            "Which 20 lamps are lit?",
+            "By one and one",
+            "",
+        ] {
             assert!(!orders_sweep(text), "{text}");
         }
     }

@@ -62,11 +62,21 @@ enum Line {
     List,
     Row,
     Text,
-    /// It begins with a tag.
+    /// It begins with a tag or a bracket.
     Markup,
+    /// A comma; what follows tells whether it separates values.
+    Comma,
+    /// Values separated by commas without blanks.
+    Values,
+    /// The start of a line below a line of values, and such a line as far as it may be another one: its first number,
+    /// and the rest up to a comma.
+    Below,
+    Figure,
+    Presumed,
 }
 codec!(enum Line {
     Start: 0, Marks(first, second): 1, Closing(first): 2, Bullet: 3, Number: 4, Dot: 5, List: 6, Row: 7, Text: 8, Markup: 9,
+    Comma: 10, Values: 11, Below: 12, Figure: 13, Presumed: 14,
 });
 
 /// The position in a Markdown text: in a fence, a table row, a list item.
@@ -86,8 +96,8 @@ impl Layout {
             if matches!(self.line, Line::Closing(_)) {
                 self.fence = 0;
             }
-            self.line = Line::Start;
-        } else if !self.is_settled() {
+            self.line = if self.line == Line::Values { Line::Below } else { Line::Start };
+        } else if !self.is_settled() || byte == b',' && matches!(self.line, Line::Text | Line::Presumed) {
             self.head(byte);
         }
     }
@@ -95,7 +105,7 @@ impl Layout {
     /// Whether only the end of the line can change it.
     #[inline]
     pub(crate) fn is_settled(self) -> bool {
-        matches!(self.line, Line::Text | Line::Row | Line::List | Line::Markup)
+        matches!(self.line, Line::Text | Line::Row | Line::List | Line::Markup | Line::Values | Line::Presumed)
     }
 
     /// Advances by many bytes; returns the number of characters, and how many of them are in blocks.
@@ -126,7 +136,9 @@ impl Layout {
 
     fn head(&mut self, byte: u8) {
         let blank = matches!(byte, b' ' | b'\t' | b'\r');
-        self.line = match self.line {
+        let below = self.line == Line::Below;
+        let line = if below { Line::Start } else { self.line };
+        self.line = match line {
             Line::Start if blank || byte == b'>' => Line::Start,
             Line::Start if self.fence != 0 => {
                 if byte == self.fence {
@@ -138,7 +150,7 @@ impl Layout {
             Line::Start => match byte {
                 b'`' | b'~' => Line::Marks(byte, 1),
                 b'|' => Line::Row,
-                b'<' => Line::Markup,
+                b'<' | b'(' | b'[' | b'{' => Line::Markup,
                 b'-' | b'*' | b'+' => Line::Bullet,
                 b'0'..=b'9' => Line::Number,
                 _ => Line::Text,
@@ -153,7 +165,17 @@ impl Layout {
             Line::Number if byte.is_ascii_digit() => Line::Number,
             Line::Number if matches!(byte, b'.' | b')') => Line::Dot,
             Line::Bullet | Line::Dot if blank => Line::List,
+            Line::Number | Line::Text | Line::Figure | Line::Presumed if byte == b',' => Line::Comma,
+            Line::Comma if !blank => Line::Values,
+            Line::Figure if byte.is_ascii_digit() => Line::Figure,
+            Line::Figure => Line::Presumed,
             _ => Line::Text,
+        };
+        self.line = match self.line {
+            Line::Start if below => Line::Below,
+            Line::Number if below => Line::Figure,
+            Line::Text if below => Line::Presumed,
+            other => other,
         };
     }
 
@@ -163,10 +185,16 @@ impl Layout {
         self.fence != 0 || self.line == Line::Row
     }
 
-    /// In running text: not in a fence, a table row, markup or the number of a list item.
+    /// In running text: not in a fence, a table row, markup, values or the number of a list item.
     #[inline]
     pub(crate) fn is_prose(self) -> bool {
-        !(self.is_block() || matches!(self.line, Line::Number | Line::Markup))
+        !(self.is_block() || matches!(self.line, Line::Number | Line::Markup) || self.is_values())
+    }
+
+    /// Among values separated by commas, outside fences: they recur in ever other combinations.
+    #[inline]
+    pub(crate) fn is_values(self) -> bool {
+        self.fence == 0 && matches!(self.line, Line::Values | Line::Figure | Line::Presumed)
     }
 
     /// In a fence, a table row, a list item (including its number) or a line of markup, where few words are new.
@@ -424,7 +452,7 @@ impl Periods {
     #[inline]
     fn number_alike(&mut self, from: usize) {
         let text = self.tail.get(from..).unwrap_or_default();
-        let goes_on = matches!(self.layout.line, Line::Start | Line::Number);
+        let goes_on = matches!(self.layout.line, Line::Start | Line::Number | Line::Below | Line::Figure);
         let mut numbered = goes_on && text.first().is_some_and(u8::is_ascii_digit);
         if text.contains(&b'\n') {
             each_line_end(text, |end| numbered |= text.get(end + 1).is_some_and(u8::is_ascii_digit));
@@ -448,7 +476,7 @@ impl Periods {
             layout.byte(*byte);
             if *byte == b'\n' {
                 left = NUMBER;
-            } else if left > 0 && layout.line == Line::Number {
+            } else if left > 0 && matches!(layout.line, Line::Number | Line::Figure) {
                 *byte = b'0';
                 left -= 1;
             } else {

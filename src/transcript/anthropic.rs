@@ -205,6 +205,9 @@ fn tool_result(out: &mut Out, context: &Context, block: &Value, index: usize, ho
     };
     let output = without_reminders(&output);
     let failed = is_true(block, "is_error");
+    if let Some(other) = block.get("is_error").filter(|told| !told.is_boolean() && !told.is_null()) {
+        out.fail(&format!("content[{index}].is_error"), "true or false", Some(other));
+    }
     let interrupted = host.is_some_and(|host| is_true(host, "interrupted"));
     let result = ToolResult {
         outcome: outcome(output, failed, interrupted),

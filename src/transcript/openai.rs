@@ -238,7 +238,10 @@ fn message(out: &mut Out, mut context: Context, map: &Map<String, Value>) {
 
 /// The calls of an assistant message.
 pub(super) fn calls(out: &mut Out, context: &Context, map: &Map<String, Value>) {
-    for call in list(map, "tool_calls") {
+    if let Some(other) = present(map, &["tool_calls"]).filter(|calls| !calls.is_array()) {
+        out.fail("tool_calls", "a list of calls", Some(other));
+    }
+    for (index, call) in list(map, "tool_calls").iter().enumerate() {
         let [function, custom] = ["function", "custom"].map(|key| call.get(key));
         match function.or(custom).and_then(|of| of.get("name")).or_else(|| call.get("name")) {
             Some(Value::String(name)) => {
@@ -247,7 +250,7 @@ pub(super) fn calls(out: &mut Out, context: &Context, map: &Map<String, Value>) 
                 let args = args.or_else(|| call.get("arguments"));
                 out.call(context, name.clone(), args, content::id(call.get("id")));
             }
-            other => out.fail("tool_calls", "calls with the name of a function", other),
+            other => out.fail(&format!("tool_calls[{index}].function.name"), "the name of a function", other),
         }
     }
     if let Some(call) = present(map, &["function_call"]) {

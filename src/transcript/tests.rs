@@ -322,7 +322,7 @@ fn what_stands_behind_a_cut_line_goes_on() {
 
 #[test]
 fn wrong_types_are_named() {
-    let rows: [(&str, &[&str]); 15] = [
+    let rows: [(&str, &[&str]); 16] = [
         (r"{}", &["1:invalid-event:type"]),
         (r#"{"type":7}"#, &["1:invalid-event:type"]),
         (r#"{"type":"user"}"#, &["1:invalid-event:message"]),
@@ -356,6 +356,10 @@ fn wrong_types_are_named() {
         ),
         (r#"{"type":"system","subtype":7,"compactMetadata":[]}"#, &[]),
         (r#"{"type":"user","timestamp":"yesterday","message":{"content":"kept"}}"#, &["1:invalid-event:timestamp"]),
+        (
+            r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t","content":"x","is_error":"yes"}]}}"#,
+            &["1:invalid-event:message.content[0].is_error"],
+        ),
     ];
     for (line, expected) in rows {
         assert_eq!(failures(&claude(&[line])), *expected, "{line}");

@@ -121,6 +121,8 @@ fn options_fit_what_was_found() {
     );
     assert!(report.contains("1. **Raise the budget** - `budgets.maxIterations` in the configuration"), "{report}");
     assert!(!report.contains("Rewind"), "{report}");
+    // A spent budget is no loop.
+    assert!(report.starts_with("## Budget Exceeded\n") && !report.to_lowercase().contains("loop detected"), "{report}");
     // An external failure is waited out.
     let mut detector = json::detector("{}").unwrap();
     for at in 0..6 {

@@ -142,6 +142,20 @@ fn openai() {
 }
 
 #[test]
+fn calls_of_the_wrong_type_are_errors_of_their_line() {
+    let text = r#"{"role":"user","content":"Look."}
+{"role":"assistant","tool_calls":{"id":"a","function":{"name":"ls","arguments":"{}"}}}
+{"role":"assistant","tool_calls":[{"id":"b","function":{"name":"ls","arguments":"{}"}},{"id":"c","function":{"nam":"ls"}}]}
+"#;
+    reads(
+        text,
+        Format::OpenAi,
+        &["message role=user text=Look.", "tool-call round=2 tool=ls args={} callId=b"],
+        &["2:tool_calls", "3:tool_calls[1].function.name"],
+    );
+}
+
+#[test]
 fn openai_responses() {
     let text = r#"{"type":"message","role":"user","content":"Go."}
 {"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"Think."}],"encrypted_content":"x"}

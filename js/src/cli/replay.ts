@@ -431,8 +431,8 @@ class Story {
 const sightings = ({ rule, scope, signature, onsetSeq }: Finding): string[] =>
   [signature, onsetSeq].map((one) => JSON.stringify([rule, scope, one]));
 
-/** Matches the report of a scope that has a loop. */
-const LOOP = /^## Loop Detected/;
+/** Matches the report of a scope that has a loop, or has spent a budget. */
+const LOOP = /^## (?!No )/;
 
 /** Quotes a word for a shell. */
 function word(text: string): string {

@@ -118,6 +118,8 @@ export interface Note {
 /** Fields in which 0 switches something off: thresholds of rules and counters, and budgets. */
 const RUNG = /^(?:.*\.)?(?:rules|counters)\.[^.]+\.(?:nudge|block|gate|halt)$/;
 const BUDGET = /^budgets\.\w+$/;
+/** Budgets of the turns that a workflow's nodes take. */
+const OF_TURNS = /^budgets\.(?:turnTimeoutMs|maxTokens|maxTurns\w*|maxRuntimeMsPerNode|maxCycle\w*)$/;
 const RULE = /^(?:.*\.)?rules\.[^.]+$/;
 
 /** What may be unintended in a valid document: duplicate keys, zeros that switch something off, and what has no effect. */
@@ -132,7 +134,7 @@ export function notes(document: string): Note[] {
     if (node?.type === "number" && node.value === 0) {
       if (RUNG.test(path)) note(node.offset, path, "0 switches it off");
       else if (BUDGET.test(path)) note(node.offset, path, "0 means no limit");
-    }
+    } else if (OF_TURNS.test(path)) noteAt(node, path, "counts `turn` events only, not a run of calls");
     const own = (key: string) => node && findNodeAtLocation(node, [key]);
     if (RULE.test(path) && own("enabled")?.value === false)
       for (const rung of ["nudge", "block", "gate", "halt"])

@@ -1190,7 +1190,7 @@ export interface ToolCallEvent extends Context {
    */
   args?: unknown;
   /**
-   * Links the call to its result. The same call with the same id again, unanswered or after `host` `resume`, is a replay and counts once.
+   * Links the call to its result. The same call with the same id again is a replay and counts once: unanswered, with the same `round`, `step` or past `at`, or as part of a conversation that is told again from the beginning.
    */
   callId?: string | null;
   /**

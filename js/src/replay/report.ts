@@ -38,14 +38,15 @@ export const strongest = <T>(newestFirst: readonly T[], level: (one: T) => Level
 export const leading = (findings: readonly Finding[]): Finding | undefined =>
   strongest(findings, ({ level }) => level)[0];
 
-/** The core's mark of the latest event of a loop. */
+/** The core's mark of the latest event of a loop; a spent budget has none. */
 const DETECTED = " ← Loop detected";
 
 /**
- * Adds calls, results, times and locations to the core's Markdown. `first` is the event at which the loop was first
+ * Adds calls, results, times and locations to the core's Markdown. `reported` is the event at which the loop was first
  * reported: the mark "Loop detected" moves there from the latest event.
  */
-export function readable(markdown: string, quote: (seq: number) => Quoted | undefined, first?: number): string {
+export function readable(markdown: string, quote: (seq: number) => Quoted | undefined, reported?: number): string {
+  const first = markdown.includes(DETECTED) ? reported : undefined;
   const isListed = first !== undefined && new RegExp(`^- [Ee]vent ${first}\\b`, "m").test(markdown);
   const marked = (seq: number, mark: string | undefined) => {
     if (first === undefined || first === seq) return first === seq ? DETECTED : (mark ?? "");
