@@ -1043,7 +1043,7 @@ test("complaints that say the same are told three times and counted, others all"
   const all = Array.from({ length: 30 }, (_, n) => line(`x${"y".repeat(n)}`));
   const many = (await loopwarden("replay", await file("many.jsonl", jsonLines([...busy(40), ...all])))).stderr;
   assert.equal(many.match(/^many\.jsonl:\d+: /gm)?.length, 20);
-  assert.match(many, /^many\.jsonl: 10 more with other messages$/m);
+  assert.match(many, /^many\.jsonl: 10 more with other messages, shown once those above are mended$/m);
 });
 
 test("eval names what is wrong with what was to be a scenario, and counts none of which nothing can be read", async () => {

@@ -403,7 +403,7 @@ export class Complaints {
       if (printed === 0) others += said;
       else if (said > printed) tell(`${shown(this.#file)}: ${said - printed} more like that: ${short(message, 80)}`);
     }
-    if (others > 0) tell(`${shown(this.#file)}: ${others} more with other messages`);
+    if (others > 0) tell(`${shown(this.#file)}: ${others} more with other messages, shown once those above are mended`);
     this.tellTime();
     this.#tell(this.#early, ["comes before its call", "come before their calls"], "write each after its call");
     this.#tell(
