@@ -24,47 +24,48 @@ const RESUMED: u8 = 8;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct ReportedCall {
     id: u32,
-    /// Marks of the call as it was made and of its agent.
+    /// Mark of the call as it was made by its agent.
     call: u32,
-    agent: u32,
     /// [`Telling::place`].
     place: u16,
-    /// [`ReportedCall::ALONE`], [`ReportedCall::TWICE`].
-    flags: u8,
+    /// A mark of its agent, and [`ReportedCall::ALONE`] and [`ReportedCall::TWICE`].
+    whose: u16,
 }
 
-/// Fifteen bytes: hashes do not compress.
+/// Twelve bytes: hashes do not compress.
 impl Codec for ReportedCall {
     const SIZE: usize = 16;
 
     fn put(&self, to: &mut Vec<u8>) {
         to.extend(self.id.to_le_bytes());
         to.extend(self.call.to_le_bytes());
-        to.extend(self.agent.to_le_bytes());
         to.extend(self.place.to_le_bytes());
-        to.push(self.flags);
+        to.extend(self.whose.to_le_bytes());
     }
 
     fn take(from: &mut Reader<'_>) -> Self {
-        let mut mark = || from.bytes(4).first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
-        let (id, call, agent) = (mark(), mark(), mark());
-        let [low, high, flags] = from.bytes(3).first_chunk().copied().unwrap_or_default();
-        Self { id, call, agent, place: u16::from_le_bytes([low, high]), flags }
+        let [a, b, c, d, e, f, g, h, i, j, k, l] = from.bytes(12).first_chunk().copied().unwrap_or_default();
+        let (id, call) = (u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h]));
+        Self { id, call, place: u16::from_le_bytes([i, j]), whose: u16::from_le_bytes([k, l]) }
     }
 }
 
 impl ReportedCall {
     /// No other call of its agent was pending, so it was a turn of its own as far as can be known.
-    const ALONE: u8 = 1;
+    const ALONE: u16 = 1;
     /// It was delivered twice, or its id was reused.
-    const TWICE: u8 = 2;
+    const TWICE: u16 = 2;
 
-    fn has(&self, flag: u8) -> bool {
-        self.flags & flag != 0
+    fn has(&self, flag: u16) -> bool {
+        self.whose & flag != 0
     }
 
     fn is_call(&self, other: &Self) -> bool {
-        (self.id, self.call, self.agent) == (other.id, other.call, other.agent)
+        (self.id, self.call) == (other.id, other.call)
+    }
+
+    fn is_of(&self, other: &Self) -> bool {
+        (self.whose ^ other.whose) & !(Self::ALONE | Self::TWICE) == 0
     }
 }
 
@@ -165,9 +166,10 @@ codec!(struct Retold { told, first, lost, next, blind, tellings, reused, again }
 impl Retold {
     /// Records a call; false if it is a replay.
     pub(super) fn call(&mut self, known: CallLookup, telling: Telling<'_>) -> bool {
-        let (agent, call) = (mark(known.agent), mark(known.call ^ known.agent.rotate_left(17)));
-        let flags = if known.alone { ReportedCall::ALONE } else { 0 };
-        let call = ReportedCall { id: mark(known.id), call, agent, place: telling.place, flags };
+        let call = mark(known.call ^ known.agent.rotate_left(17));
+        let alone = if known.alone { ReportedCall::ALONE } else { 0 };
+        let whose = half(known.agent) & !(ReportedCall::ALONE | ReportedCall::TWICE) | alone;
+        let call = ReportedCall { id: mark(known.id), call, place: telling.place, whose };
         let is_known =
             self.told.holds(|told| told.call == call.call) && self.told.iter().any(|told| told.is_call(&call));
         if is_known || self.next.is_some() || self.lost > 0 {
@@ -181,7 +183,7 @@ impl Retold {
                 return false;
             }
         }
-        let call = ReportedCall { flags: flags | if is_known { ReportedCall::TWICE } else { 0 }, ..call };
+        let call = ReportedCall { whose: whose | if is_known { ReportedCall::TWICE } else { 0 }, ..call };
         if is_known {
             self.reused = self.reused.saturating_add(1);
         } else if self.next.is_some_and(|next| usize::from(next) == self.told.len()) {
@@ -233,7 +235,7 @@ impl Retold {
         let same = |told: &&mut ReportedCall| told.is_call(call) && told.place == call.place;
         let Some(told) = self.told.iter_mut().rev().find(same) else { return false };
         let first = !told.has(ReportedCall::TWICE);
-        told.flags |= ReportedCall::TWICE;
+        told.whose |= ReportedCall::TWICE;
         first || call.place != 0
     }
 
@@ -298,7 +300,7 @@ impl Retold {
         let later = self.told.iter().skip(index.map_or(0, |index| index + 1));
         // Whether other calls with other ids came after it, and whether any of them was a turn of its own.
         let (others, turns) = later.fold((false, false), |(others, turns), told| {
-            let other = told.agent == call.agent && told.id != call.id && told.call != call.call;
+            let other = told.is_of(call) && told.id != call.id && told.call != call.call;
             (others || other, turns || other && told.has(ReportedCall::ALONE))
         });
         let first = self.first.is_some_and(|first| first.is_call(call)) && index.is_none_or(|index| index == 0);
