@@ -7,8 +7,8 @@
 
 mod model;
 
+use crate::model::ByName;
 use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -518,16 +518,14 @@ impl<T: Codec, const N: usize> Codec for [T; N] {
     }
 }
 
-impl<K: Codec + Ord, T: Codec> Codec for BTreeMap<K, T> {
+impl<T: Codec> Codec for ByName<T> {
     const SIZE: usize = 24;
 
     #[inline]
     fn heap(&self) -> usize {
-        // A node has room for eleven entries.
-        let nodes = if self.is_empty() { 0 } else { 1 + self.len() / 5 };
-        self.iter().fold(nodes * (ALLOCATION + 128 + 11 * (K::SIZE + T::SIZE)), |held, (name, value)| {
-            held + name.heap() + value.heap()
-        })
+        // Room is doubled.
+        let room = if self.is_empty() { 0 } else { ALLOCATION + (2 * self.len()).max(4) * (String::SIZE + T::SIZE) };
+        self.iter().fold(room, |held, (name, value)| held + name.heap() + value.heap())
     }
 
     fn put(&self, to: &mut Vec<u8>) {
@@ -539,15 +537,11 @@ impl<K: Codec + Ord, T: Codec> Codec for BTreeMap<K, T> {
     }
 
     fn take(from: &mut Reader<'_>) -> Self {
-        let count = from.count();
-        let mut map = Self::new();
-        for _ in 0..count {
-            // A duplicate key is invalid: such a map would not be encoded to the same bytes again.
-            if map.insert(K::take(from), T::take(from)).is_some() {
-                from.spoil();
-            }
-        }
-        map
+        // In any other order, the map would not be encoded to the same bytes again.
+        Self::of_sorted(Vec::take(from)).unwrap_or_else(|| {
+            from.spoil();
+            Self::new()
+        })
     }
 }
 
@@ -714,7 +708,7 @@ mod tests {
         numbers: (u8, u16, u32),
         signed: (i8, i16, i64),
         flag: Option<Option<bool>>,
-        texts: BTreeMap<String, Vec<u64>>,
+        texts: ByName<Vec<u64>>,
         shapes: Vec<Option<Box<Shape>>>,
         pair: [u64; 2],
     }
@@ -725,7 +719,7 @@ mod tests {
             numbers: (255, 65_535, u32::MAX),
             signed: (-128, -32_768, i64::MIN),
             flag: Some(None),
-            texts: BTreeMap::from([
+            texts: ByName::from([
                 ("é".to_string(), vec![0, 127, 128, 16_383, 16_384, (1 << 56) - 1, 1 << 56]),
                 (String::new(), vec![]),
             ]),
@@ -764,7 +758,8 @@ mod tests {
         assert_eq!(decode::<Shape>(&[3]), None);
         assert_eq!(decode::<u16>(&encode(&65_536_u64)), None);
         assert_eq!(decode::<String>(&[1, 255]), None);
-        assert_eq!(decode::<BTreeMap<u64, u64>>(&[2, 1, 1, 1, 1]), None);
+        assert_eq!(decode::<ByName<u64>>(&[2, 1, b'a', 1, 1, b'a', 1]), None);
+        assert_eq!(decode::<ByName<u64>>(&[2, 1, b'b', 1, 1, b'a', 1]), None);
         // An impossible count reserves no memory.
         assert_eq!(decode::<Vec<u64>>(&encode(&u64::MAX)), None);
     }

@@ -17,7 +17,7 @@ use crate::rules::{Fact, LONGEST_NAME, Settings, description, mismatch};
 use crate::state::{Graph, ScopeKeys, Store, open, seal, task_key};
 use crate::text::{self, Scratch, key};
 use crate::{json, metrics, report};
-use alloc::{format, string::String, string::ToString, vec::Vec};
+use alloc::{format, string::String, vec::Vec};
 use judging::{Judging, count, judge, tells_nothing_else};
 use validate::{is_long, validate};
 
@@ -279,8 +279,9 @@ impl Detector {
                     Error::new(ErrorCode::InvalidArgument, "unknown rule").at("decision.rule").with(rule)
                 })?;
                 run.ladder.exempt(rule.id, signature, *until);
-                let counters = metrics.rules.entry(rule.id.to_string()).or_default();
-                counters.acknowledged = counters.acknowledged.saturating_add(1);
+                metrics::of_rule(&mut metrics.rules, rule.id, |counters| {
+                    counters.acknowledged = counters.acknowledged.saturating_add(1);
+                });
             }
         }
         self.settle();

@@ -1,14 +1,14 @@
 //! Counters for dashboards. Each equals what a recount of verdicts and records would give.
 
 use crate::model::{
-    AgentLoops, Body, Config, Event, Host, HostKind, Level, LevelCounts, LoopMetrics, Metrics, Mode, Record,
+    AgentLoops, Body, ByName, Config, Event, Host, HostKind, Level, LevelCounts, LoopMetrics, Metrics, Mode, Record,
     RuleMetrics, Verdict,
 };
 use crate::policy::Judgement;
 use crate::rules::{Cleared, RULES, Totals, description, is_about_phases};
 use crate::state::{Evicted, Forgotten, Store, Sum};
 use crate::text::printable;
-use alloc::{collections::BTreeMap, string::String, string::ToString, vec::Vec};
+use alloc::{string::ToString, vec::Vec};
 
 /// Agents counted by name.
 const AGENTS: usize = 64;
@@ -93,16 +93,15 @@ pub(crate) fn remembered(metrics: &mut Metrics, before: (Totals, Evicted), after
 }
 
 /// The entry of an agent; `None` for agents beyond the limit on names.
-fn of_agent<'a, T: Default>(agents: &'a mut BTreeMap<String, T>, name: Option<&str>) -> Option<&'a mut T> {
+fn of_agent<'a, T: Default>(agents: &'a mut ByName<T>, name: Option<&str>) -> Option<&'a mut T> {
     let name = printable(name.unwrap_or_default(), NAME);
-    (agents.len() < AGENTS || agents.contains_key(&*name)).then(|| agents.entry(name.into_owned()).or_default())
+    if agents.len() < AGENTS { agents.or_default(&name) } else { agents.get_mut(&name) }
 }
 
-/// Updates the counters of a rule; its name is allocated only the first time.
-fn of_rule(rules: &mut BTreeMap<String, RuleMetrics>, id: &str, count: impl FnOnce(&mut RuleMetrics)) {
-    match rules.get_mut(id) {
-        Some(known) => count(known),
-        None => count(rules.entry(id.to_string()).or_default()),
+/// Updates the counters of a rule.
+pub(crate) fn of_rule(rules: &mut ByName<RuleMetrics>, id: &str, count: impl FnOnce(&mut RuleMetrics)) {
+    if let Some(counters) = rules.or_default(id) {
+        count(counters);
     }
 }
 

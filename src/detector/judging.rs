@@ -541,9 +541,13 @@ impl<'a> Judging<'a> {
     /// count.
     fn came(&mut self, call: Option<&Call>, facts: &OutcomeFacts) {
         let hands_over = call.is_some_and(|call| call.asks == Asks::Handover);
+        let task = self.run.lanes.here();
+        if hands_over {
+            self.run.handed.within(task);
+        }
         if !facts.failed && !facts.negative && (!hands_over || facts.letters >= REPORT) {
             let told = call.filter(|_| !hands_over).map_or(0, |call| call.key);
-            self.run.handed.came(combine("handed/came", &[told, facts.light]));
+            self.run.handed.found(combine("handed/came", &[told, facts.light]), task);
         }
     }
 

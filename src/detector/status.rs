@@ -1,10 +1,10 @@
 //! The status of a scope.
 
-use crate::model::{BudgetsLeft, NoNext, NodeStanding, RuleStanding, Scope, Status};
+use crate::model::{BudgetsLeft, ByName, NoNext, NodeStanding, RuleStanding, Scope, Status};
 use crate::rules::{RULES, Settings, max_cycle_iterations, max_turns, ordered, task_name};
 use crate::state::{Flow, NodeUsage, Run, ScopeKeys, owner_key, trend};
 use crate::text::Key;
-use alloc::{collections::BTreeMap, string::String, string::ToString, vec::Vec};
+use alloc::{string::ToString, vec::Vec};
 
 /// The status of a scope within a run; for an unknown run, its full budgets.
 pub(super) fn status(settings: &Settings, run: Option<&Run>, scope: &Scope) -> Status {
@@ -93,19 +93,16 @@ fn standings(settings: &Settings, run: &Run, whose: &ScopeKeys, flow: &Flow<'_>)
 }
 
 /// The entry of the scope's task only, or all entries if the scope names none.
-fn of_task<T>(tasks: BTreeMap<String, T>, scope: &Scope) -> BTreeMap<String, T> {
-    let Some(task) = &scope.task else { return tasks };
-    let (shown, mut kept) = (task_name(task), BTreeMap::new());
-    for (name, of) in tasks {
-        if name == shown {
-            kept.insert(name, of);
-        }
+fn of_task<T>(mut tasks: ByName<T>, scope: &Scope) -> ByName<T> {
+    if let Some(task) = &scope.task {
+        let shown = task_name(task);
+        tasks.retain(|name, _| *name == shown);
     }
-    kept
+    tasks
 }
 
 /// The status of every node of the workflow, for a scope.
-fn nodes(settings: &Settings, run: &Run, scope: &Scope) -> BTreeMap<String, NodeStanding> {
+fn nodes(settings: &Settings, run: &Run, scope: &Scope) -> ByName<NodeStanding> {
     let budgets = &settings.config.budgets;
     let nodes = run.workflow.nodes(settings.graph.as_ref(), named_task(scope)).into_iter();
     let standing = |taken: NodeUsage| {
@@ -120,9 +117,5 @@ fn nodes(settings: &Settings, run: &Run, scope: &Scope) -> BTreeMap<String, Node
         };
         (taken.name, standing)
     };
-    let mut all = BTreeMap::new();
-    for (name, standing) in nodes.map(standing) {
-        all.insert(name, standing);
-    }
-    all
+    nodes.map(standing).collect()
 }

@@ -1,5 +1,5 @@
-use crate::model::{Attempts, Conventions, Extends, Failures, Graph, Level, OnStall, Phases, Requests};
-use alloc::{collections::BTreeMap, string::String, vec::Vec};
+use crate::model::{Attempts, ByName, Conventions, Extends, Failures, Graph, Level, OnStall, Phases, Requests};
+use alloc::{string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
 
 /// The complete configuration. An empty object is the recommended one.
@@ -22,10 +22,10 @@ pub struct Config {
     /// The level used instead of `gate` when `attended` is false: `nudge`, `block` or `halt`.
     pub unattended_level: Level,
     /// Settings per rule, keyed by rule id.
-    pub rules: BTreeMap<String, RuleConfig>,
+    pub rules: ByName<RuleConfig>,
     /// Settings per tool, keyed by a name pattern in which `*` matches any characters and `?` exactly one. All matching
     /// entries apply; those with more literal characters come later and override the others.
-    pub tools: BTreeMap<String, ToolConfig>,
+    pub tools: ByName<ToolConfig>,
     /// Limits per run, turn, node and cycle.
     pub budgets: Budgets,
     /// Detection of repeated attempts at one task.
@@ -64,8 +64,8 @@ impl Default for Config {
             mode: Mode::default(),
             attended: true,
             unattended_level: Level::Halt,
-            rules: BTreeMap::new(),
-            tools: BTreeMap::new(),
+            rules: ByName::new(),
+            tools: ByName::new(),
             budgets: Budgets::default(),
             attempts: Attempts::default(),
             phases: Phases::default(),
@@ -155,8 +155,8 @@ pub struct ToolConfig {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
     /// Rule settings for this tool, keyed by rule id.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub rules: BTreeMap<String, RuleConfig>,
+    #[serde(skip_serializing_if = "ByName::is_empty")]
+    pub rules: ByName<RuleConfig>,
     /// Top-level argument fields to ignore when calls are compared. Mutually exclusive with `identityArgs`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ignore_args: Vec<String>,

@@ -1,6 +1,5 @@
-use crate::model::Counter;
 use crate::model::counters::is_zero;
-use alloc::{collections::BTreeMap, string::String};
+use crate::model::{ByName, Counter};
 use serde::{Deserialize, Serialize};
 
 /// Counting conventions of other detectors, for hosts that depend on their alarms. All are off by default, because each
@@ -13,8 +12,8 @@ pub struct Conventions {
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub only_named: bool,
     /// Your own counters by name, 1 to 64 bytes each; at most 16.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub counters: BTreeMap<String, Counter>,
+    #[serde(skip_serializing_if = "ByName::is_empty")]
+    pub counters: ByName<Counter>,
     /// A message with the role `user` does not end evidence. For runs in which programs insert such messages.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub keep_on_user_message: bool,

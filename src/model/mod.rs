@@ -20,6 +20,7 @@ macro_rules! names {
 pub(crate) use names;
 
 mod attempts;
+mod by_name;
 mod config;
 mod conventions;
 mod counters;
@@ -38,6 +39,7 @@ mod schema;
 mod verdict;
 
 pub use attempts::{Attempts, AttemptsPreset};
+pub use by_name::ByName;
 pub use config::{
     Budgets, Config, Memory, Mode, Patterns, Payloads, Preset, Prices, Privacy, RuleConfig, SignaturePattern,
     ToolConfig,

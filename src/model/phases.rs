@@ -1,4 +1,5 @@
-use alloc::{collections::BTreeMap, string::String};
+use crate::model::ByName;
+use alloc::string::String;
 use serde::{Deserialize, Serialize};
 
 /// Limits on how often phases of a workflow may be entered and left, per task of a run.
@@ -22,7 +23,7 @@ pub struct Phases {
     /// The label of such a gate, 1 to 100 characters without control characters.
     pub hitl_label: String,
     /// Settings per phase, keyed by its name.
-    pub phases: BTreeMap<String, PhaseConfig>,
+    pub phases: ByName<PhaseConfig>,
 }
 
 impl Default for Phases {
@@ -35,7 +36,7 @@ impl Default for Phases {
             cycle_detection_length: 3,
             trigger_hitl: true,
             hitl_label: "ashep-hitl:loop-prevention".into(),
-            phases: BTreeMap::new(),
+            phases: ByName::new(),
         }
     }
 }

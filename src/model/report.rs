@@ -1,5 +1,5 @@
-use crate::model::{AttemptStatus, Finding, HaltReason, Level, Scope};
-use alloc::{collections::BTreeMap, string::String, vec::Vec};
+use crate::model::{AttemptStatus, ByName, Finding, HaltReason, Level, Scope};
+use alloc::{string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
 
 /// Why a scope is reset.
@@ -147,7 +147,7 @@ pub struct PhaseStanding {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub walk: Option<String>,
     /// Visits of each phase since the task's last reset.
-    pub visits: BTreeMap<String, u32>,
+    pub visits: ByName<u32>,
 }
 
 /// The current state of a cycle of the workflow.
@@ -208,18 +208,18 @@ pub struct Status {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trend: Option<String>,
     /// Attempts per task, of the scope's task only if it names one. The key of the unnamed task is the empty string.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub attempts: BTreeMap<String, AttemptStanding>,
+    #[serde(default, skip_serializing_if = "ByName::is_empty")]
+    pub attempts: ByName<AttemptStanding>,
     /// Phases per task, of the scope's task only if it names one. The key of the unnamed task is the empty string.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub phases: BTreeMap<String, PhaseStanding>,
+    #[serde(default, skip_serializing_if = "ByName::is_empty")]
+    pub phases: ByName<PhaseStanding>,
     /// Every cycle of the workflow; if the workflow is learned, those that the scope's task went through.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cycles: Vec<CycleStatus>,
     /// Every node of the workflow and every other node that has had a turn, by name: for the scope's task, or for the
     /// whole run if the scope names none. Remaining budgets are those of the whole run.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub nodes: BTreeMap<String, NodeStanding>,
+    #[serde(default, skip_serializing_if = "ByName::is_empty")]
+    pub nodes: ByName<NodeStanding>,
     /// The remaining budgets of the run.
     pub budgets_left: BudgetsLeft,
     /// Loops counted for the scope's task, where a subtask counts with its parent; without a task, the highest count of
@@ -367,7 +367,7 @@ pub struct LoopMetrics {
     /// Thousandths of `detected / tasks`.
     pub average_loops_per_task: u64,
     /// Per agent; at most 64 agents are counted by name.
-    pub agents: BTreeMap<String, AgentLoops>,
+    pub agents: ByName<AgentLoops>,
     /// Times a human was asked about a task; an open gate is not counted again.
     pub gates: u64,
     /// Loops counted at those gates, in total.
@@ -394,9 +394,9 @@ pub struct Metrics {
     /// Loops detected by all rules together.
     pub detections: u64,
     /// Counters per rule, for every rule that has fired.
-    pub rules: BTreeMap<String, RuleMetrics>,
+    pub rules: ByName<RuleMetrics>,
     /// Loops detected per agent; at most 64 agents are counted by name.
-    pub detections_by_agent: BTreeMap<String, u64>,
+    pub detections_by_agent: ByName<u64>,
     /// Loops of tasks, from failures and requests.
     pub loops: LoopMetrics,
     /// Runs currently held.

@@ -67,12 +67,12 @@ pub(crate) use task_loop::{Cleared, Totals, mismatch};
 
 use crate::codec::{Codec, Reader};
 use crate::model::{
-    Body, Budgets, Config, Event, HaltReason, Host, Level, Message, Metrics, Outcome, PhaseStanding, Recommendation,
-    Record, Recovery, Role, RuleInfo, ToolCall, ToolResult,
+    Body, Budgets, ByName, Config, Event, HaltReason, Host, Level, Message, Metrics, Outcome, PhaseStanding,
+    Recommendation, Record, Recovery, Role, RuleInfo, ToolCall, ToolResult,
 };
 use crate::state::{Call, Flow, Onset, Run, ScopeKeys, Sighting, Step, TASKS};
 use crate::text::{Digests, Goal, Key, ToolName, printable, request_goal, shown, word_hashes};
-use alloc::{borrow::Cow, boxed::Box, collections::BTreeMap, format, string::String, vec::Vec};
+use alloc::{borrow::Cow, boxed::Box, format, string::String, vec::Vec};
 use core::cell::{OnceCell, RefCell};
 use serde_json::Value;
 use smol_str::{SmolStr, SmolStrBuilder};
@@ -312,6 +312,8 @@ pub(crate) struct RunView {
     pub(crate) alone: bool,
     /// If all earlier calls were a single agent's: that agent.
     pub(crate) first: Option<Key>,
+    /// New outcomes in other tasks than those in which work was handed over.
+    pub(crate) elsewhere: u16,
 }
 
 impl RunView {
@@ -326,6 +328,7 @@ impl RunView {
             new_mutations: run.counted.new_mutations.into(),
             own_mutations: run.counted.mutations_of(run.standings.agent()),
             steps: run.counted.steps,
+            elsewhere: run.handed.elsewhere(),
             alone,
             first: if alone { None } else { run.standings.first(run.lanes.here()) },
             ..Self::spent(run)
@@ -1046,7 +1049,7 @@ registry! {
 
 impl States {
     /// Visits and the latest phases, per task.
-    pub(crate) fn phases(&self) -> BTreeMap<String, PhaseStanding> {
+    pub(crate) fn phases(&self) -> ByName<PhaseStanding> {
         let mut standings = self.phase_visits.status();
         self.phase_cycle.add_walks(&mut standings);
         standings

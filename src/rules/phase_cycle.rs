@@ -6,12 +6,12 @@
 //! refuse the first honest rework; what its examples have in common is a lap that is walked twice.
 
 use crate::codec::codec;
-use crate::model::{HaltReason, Metrics, PhaseStanding, Recommendation};
+use crate::model::{ByName, HaltReason, Metrics, PhaseStanding, Recommendation};
 use crate::rules::phases::{left, name_fits, phase_key, phase_name, refused, transition};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, SignalParts, TASK_NAME, TASKS, task_name};
 use crate::state::{Flow, KEY_BYTES, Onset, Ring, ScopeKeys, Sighting};
 use crate::text::{Key, combine, key, sorted};
-use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
+use alloc::{format, string::String, vec::Vec};
 
 /// Phases kept of a walk: those of its latest ten transitions, that is, two laps of [`LONGEST`].
 const WALK: usize = 11;
@@ -116,10 +116,12 @@ fn lap_name(lap: &[&str]) -> String {
 }
 
 impl State {
-    pub(crate) fn add_walks(&self, standings: &mut BTreeMap<String, PhaseStanding>) {
+    pub(crate) fn add_walks(&self, standings: &mut ByName<PhaseStanding>) {
         for walk in self.walks.iter() {
             let names: Vec<&str> = walk.phases.iter().map(|entered| entered.name.as_str()).collect();
-            standings.entry(walk.task_name.clone()).or_default().walk = Some(names.join(" → "));
+            if let Some(standing) = standings.or_default(&walk.task_name) {
+                standing.walk = Some(names.join(" → "));
+            }
         }
     }
 }

@@ -4,12 +4,12 @@
 //! Idea: the visit limits of the document about loop prevention, with its per-phase overrides and its message.
 
 use crate::codec::codec;
-use crate::model::{HaltReason, Metrics, PhaseStanding, Recommendation};
+use crate::model::{ByName, HaltReason, Metrics, PhaseStanding, Recommendation};
 use crate::rules::phases::{Tally, name_fits, phase_key, phase_name, refused, transition, warned};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, SignalParts, TASK_NAME, task_name};
 use crate::state::{Flow, KEY_BYTES, Ring, ScopeKeys, Sighting};
 use crate::text::{Key, combine};
-use alloc::{collections::BTreeMap, format, string::String};
+use alloc::{format, string::String};
 
 /// Phases kept per run, over all of its tasks; the one entered the longest ago is dropped first.
 const PHASES: usize = 128;
@@ -36,11 +36,12 @@ struct Phase {
 codec!(struct Phase { task, phase, task_name, name, visits });
 
 impl State {
-    pub(crate) fn status(&self) -> BTreeMap<String, PhaseStanding> {
-        let mut standings: BTreeMap<String, PhaseStanding> = BTreeMap::new();
+    pub(crate) fn status(&self) -> ByName<PhaseStanding> {
+        let mut standings: ByName<PhaseStanding> = ByName::new();
         for phase in self.phases.iter() {
-            let standing = standings.entry(phase.task_name.clone()).or_default();
-            standing.visits.insert(phase.name.clone(), phase.visits.count);
+            if let Some(standing) = standings.or_default(&phase.task_name) {
+                standing.visits.insert(phase.name.clone(), phase.visits.count);
+            }
         }
         standings
     }

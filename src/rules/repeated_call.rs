@@ -53,6 +53,8 @@ const PAGE: usize = 200;
 const ACKNOWLEDGED: usize = 16;
 /// Letters and digits in a row from which they may be the digest of an image.
 const DIGEST: usize = 16;
+/// Milliseconds of a second. A clock that shows whole seconds is less than one off.
+const SECOND: u32 = 1_000;
 /// Milliseconds below which a gap is too short to be a growing wait (a backoff).
 const GROWING: u32 = 1_000;
 
@@ -362,6 +364,15 @@ impl Entry {
         brief && held && step.transient(result) || facts.failed && grows && transient(result)
     }
 
+    /// Whether the answer differs by a clock only: its figures have grown by as many seconds, or milliseconds, as have
+    /// passed since the previous one.
+    fn ticks(&self, step: &Step, call: &Call) -> bool {
+        let (gap, grown) = (self.gap(step), step.kin.grown());
+        let clock = |unit: u32| grown.saturating_mul(unit).abs_diff(gap) < SECOND;
+        let waited = i64::from(gap) >= WAITED / 2;
+        waited && !call.mutates && !step.facts.failed && [SECOND, 1].into_iter().any(clock)
+    }
+
     fn gap(&self, step: &Step) -> u32 {
         let gap = self.at.zip(step.at).map_or(0, |(last, now)| now.saturating_sub(last));
         u32::try_from(gap.max(0)).unwrap_or(u32::MAX)
@@ -413,6 +424,11 @@ impl Entry {
         moving: &mut Option<Box<Ring<ChangingAnswer>>>,
     ) -> bool {
         let worth = self.worth(step, call, result).or_else(|| {
+            let ticks = self.ticks(step, call);
+            self.flags.note_moves(ticks);
+            ticks.then_some(1)
+        });
+        let worth = worth.or_else(|| {
             // Another page of a view may differ in its heading only: whether a view moved is up to `no-effect`.
             let result = result.filter(|_| !call.asks.shows())?;
             let little = self.moves_a_part(step, result, moving);
@@ -660,7 +676,7 @@ impl Rule for RepeatedCall {
 #[cfg(test)]
 mod tests {
     use crate::model::Level::{Block, Halt, Nudge, Observe};
-    use crate::rules::testing::{Script, alone, events, pair};
+    use crate::rules::testing::{Script, alone, events, pair, step};
     use alloc::{format, string::String, vec::Vec};
 
     const RULE: &str = "repeated-call";
@@ -685,6 +701,43 @@ mod tests {
         Script::new(r#"{"rules":{"repeated-error":{"enabled":false}}}"#)
             .play("a:x a:x a:x a:x a:x a:x a:x a:x a:x")
             .expect(RULE, &levels);
+    }
+
+    #[test]
+    fn a_form_for_one_record_after_another() {
+        let fill = |value: &dyn Fn(usize) -> usize| {
+            let record = |turn: usize| {
+                let text = format!(r#"{{"field": "berth", "text": "Quay {}"}}"#, value(turn));
+                [
+                    step("", "page_click", r#"{"button": "Add barge"}"#, "A blank form is shown"),
+                    step("", "page_type", &text, "Typed into berth"),
+                    step("", "page_click", r#"{"button": "Moor"}"#, "Saved"),
+                ]
+            };
+            events("{}", (0..12).flat_map(record).flatten())
+        };
+        fill(&|turn| 100 + 7 * turn).expect(RULE, &[]);
+        fill(&|_| 107).strongest(RULE, Block);
+    }
+
+    #[test]
+    fn a_clock_in_an_answer_is_no_progress() {
+        // 24 looks, 13 to 17 seconds apart; a call and its result take two of them.
+        let look = |answer: &dyn Fn(usize) -> String| {
+            let (mut script, mut at) = (String::new(), 0);
+            for turn in 0..24 {
+                let pause = 11 + turn * turn % 5;
+                at += pause + 2;
+                script += &format!("@{pause} job:{} ", answer(at));
+            }
+            Script::new("{}").play(&script)
+        };
+        assert_eq!(look(&|at| format!("held_{}_on_quay_7", 340 + at)).found(RULE).first(), Some(&(37, Nudge)));
+        look(&|at| format!("held_{}_on_quay_7", at * 1000)).strongest(RULE, Nudge);
+        // Something else grows, or faster, or slower.
+        for grows in [|at| at * 5 / 6, |at| at * 5 / 4, |at| at / 15, |at| at + at / 5] {
+            look(&|at| format!("held_{}_on_quay_7", 340 + grows(at))).expect(RULE, &[]);
+        }
     }
 
     #[test]

@@ -62,6 +62,8 @@ struct Before {
     /// Changes made so far (`changes`), and whether this step or others since the previous one made any (`changed`).
     changes: u32,
     changed: bool,
+    /// The step failed in another file than the latest error, which was mended.
+    mended: bool,
 }
 
 impl Before {
@@ -134,7 +136,8 @@ impl State {
         self.spoke = false;
         let heard = core::mem::take(&mut self.heard);
         let listed = own.follows(step);
-        let beside = own.kinds.beside(step, call, listed, heard);
+        let mended = own.trouble.mends(step, call, result, cx.salt);
+        let beside = Before { mended, ..own.kinds.beside(step, call, listed, heard) };
         let Before { changes, waits, .. } = beside;
         let came = own.kinds.took(step, call, result, beside, cx.salt);
         let back = own.trouble.took(step, call, result, beside, cx.salt);
@@ -263,6 +266,24 @@ mod tests {
         };
         play((0..12).flat_map(|at| [check(at), step("Bisecting: ")(at)])).expect(RULE, &[]);
         play((0..12).flat_map(|at| [check(at), step("Left: ")(at)])).strongest(RULE, Nudge);
+    }
+
+    #[test]
+    fn one_file_after_another_is_mended() {
+        let files = ["barge", "quay", "mast", "crane", "pilot", "berth", "tide", "buoy", "hull", "keel"];
+        let check = |file: &str| {
+            let error = format!("src/{file}.ts(12,5): error TS2322: a text is no number");
+            ("bash", String::from(r#"{"command":"npx tsc --noEmit"}"#), "error", error)
+        };
+        let edit = |file: &str, at: usize| {
+            let args = format!(r#"{{"path":"/port/src/{file}.ts","old":"a{at}","new":"b{at}"}}"#);
+            ("edit_file", args, "ok", "edited".into())
+        };
+        play((0..10).flat_map(|at| [check(files[at]), edit(files[at], at)])).expect(RULE, &[]);
+        // Something else is edited; the same file, or one of two in turn, still has the error.
+        play((0..10).flat_map(|at| [check(files[at]), edit("types", at)])).strongest(RULE, Nudge);
+        play((0..6).flat_map(|at| [check("barge"), edit("barge", at)])).strongest(RULE, Nudge);
+        play((0..9).flat_map(|at| [check(files[at % 2]), edit(files[at % 2], at)])).strongest(RULE, Nudge);
     }
 
     #[test]

@@ -278,7 +278,7 @@ impl Talk {
                 self.custody.names();
             }
         }
-        self.custody.goes(custody::place(call, cx.salt), cx.here, cx.onset);
+        self.custody.goes(custody::place(call, cx.salt), cx.run.elsewhere, cx.here, cx.onset);
         HANDED.signal(self.custody.returns(), cx)
     }
 
@@ -713,6 +713,14 @@ mod tests {
         .expect(RULE, &[]);
         let heard = |at| Vec::from([format!(r#"{{"type":"message","role":"user","text":"And seam C{at}?"}}"#)]);
         handed("handoff", &["rigging", "loft"], &EXCUSES, heard).expect(RULE, &[]);
+        // Those who get it do it as tasks of their own, and somewhere else than in the case.
+        let elsewhere = |at: usize, task: &str| {
+            let call = pair("inspect", &format!(r#"{{"seam":{at}}}"#), "ok", "seam done");
+            Vec::from(call.map(|line| line.replacen('{', &format!(r#"{{"agent":"{task}","task":"{task}","#), 1)))
+        };
+        handed("handoff", &["rigging", "loft"], &EXCUSES, |at| elsewhere(at, ["rigging", "loft"][at % 2]))
+            .expect(RULE, &[]);
+        handed("handoff", &["rigging", "loft"], &EXCUSES, |_| elsewhere(1, "loft")).strongest(RULE, Nudge);
         // A case that is passed along four desks, and back to two of them.
         let desks = ["intake", "loft", "rigging", "office"];
         handed("handoff", &desks, &EXCUSES[..6], |_| Vec::new()).expect(RULE, &[]);

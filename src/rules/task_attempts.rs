@@ -14,14 +14,14 @@
 
 use crate::codec::codec;
 use crate::model::{
-    Attempt, AttemptEvidence, AttemptStanding, AttemptStatus, Attempts, AttemptsPreset, Body, Config, Error, Event,
-    HaltReason, Level, Recommendation, Record, Recovery, RecoveryTopic,
+    Attempt, AttemptEvidence, AttemptStanding, AttemptStatus, Attempts, AttemptsPreset, Body, ByName, Config, Error,
+    Event, HaltReason, Level, Recommendation, Record, Recovery, RecoveryTopic,
 };
 use crate::rules::settings::{invalid, within};
 use crate::rules::{Cx, Fact, Facts, HostAdvice, Limits, Rule, Signal, SignalParts, TASK_NAME, TASKS, many, task_name};
 use crate::state::{Flow, KEY_BYTES, Onset, Ring, ScopeKeys, Sighting};
 use crate::text::{Key, combine, key, printable, salted, sorted};
-use alloc::{collections::BTreeMap, format, string::String, string::ToString, vec, vec::Vec};
+use alloc::{format, string::String, string::ToString, vec, vec::Vec};
 
 /// Most attempts that a loop can be configured to take.
 const MOST: u32 = 12;
@@ -479,17 +479,13 @@ impl State {
         (task.recent.iter().map(PastAttempt::evidence).collect(), log)
     }
 
-    pub(crate) fn status(&self, config: &Config, now: Option<i64>) -> BTreeMap<String, AttemptStanding> {
+    pub(crate) fn status(&self, config: &Config, now: Option<i64>) -> ByName<AttemptStanding> {
         let policy = Policy::of(&config.attempts);
         let standing = |task: &Task| {
             let attempt_count = task.attempts(policy, now);
             (task.name.clone(), AttemptStanding { attempt_count, last_attempt: task.latest })
         };
-        let mut all = BTreeMap::new();
-        for (name, standing) in self.tasks.iter().map(standing).filter(|(_, standing)| standing.attempt_count != 0) {
-            all.insert(name, standing);
-        }
-        all
+        self.tasks.iter().map(standing).filter(|(_, standing)| standing.attempt_count != 0).collect()
     }
 }
 

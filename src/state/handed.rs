@@ -6,7 +6,7 @@
 
 use super::Ring;
 use crate::codec::codec;
-use crate::text::Key;
+use crate::text::{Key, mark};
 
 /// Messages and outcomes remembered.
 const SEEN: usize = 16;
@@ -17,8 +17,11 @@ pub(crate) struct Handed {
     /// Number of new items so far; 0 before the first handover.
     news: u32,
     seen: Ring<Key>,
+    /// Low half of the mark of the latest handover's task, and how many of the new items are outcomes of other tasks.
+    task: u16,
+    elsewhere: u16,
 }
-codec!(struct Handed { news, seen });
+codec!(struct Handed { news, seen, task, elsewhere });
 
 impl Handed {
     /// Control is handed over. Returns a number that distinguishes this handover from earlier ones.
@@ -27,16 +30,34 @@ impl Handed {
         self.news
     }
 
-    /// Something was said, or a call got an outcome.
-    pub(crate) fn came(&mut self, what: Key) {
+    /// Something was said, or a call got an outcome; true if it is new.
+    pub(crate) fn came(&mut self, what: Key) -> bool {
         if self.news == 0 {
-            return;
+            return false;
         }
         let known = self.seen.take(|known| *known == what).is_some();
         self.seen.push(what, SEEN);
         if !known {
             self.news = self.news.saturating_add(1);
         }
+        !known
+    }
+
+    /// Work is handed over in a task: what is found in others from now on may be what became of it.
+    pub(crate) fn within(&mut self, task: Key) {
+        self.over();
+        self.task = mark(task) as u16;
+    }
+
+    /// A call of a task got an outcome.
+    pub(crate) fn found(&mut self, what: Key, task: Key) {
+        let elsewhere = self.came(what) && mark(task) as u16 != self.task;
+        self.elsewhere = self.elsewhere.wrapping_add(elsewhere.into());
+    }
+
+    /// Number of outcomes of other tasks than those in which work was handed over, modulo 65,536.
+    pub(crate) const fn elsewhere(&self) -> u16 {
+        self.elsewhere
     }
 
     pub(crate) fn fits(&self) -> bool {

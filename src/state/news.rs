@@ -1,11 +1,12 @@
 //! Which steps of a task bring something new: a kind of call not made lately, an outcome that differs from the latest
-//! of its kind, or a figure that keeps falling by the same amount. The same answer with other figures is not new.
+//! of its kind, a figure that keeps falling by the same amount, or other words or figures entered into a field. The
+//! same answer with other figures is not new.
 
 use super::pairing::{Call, Step};
 use super::ring::Ring;
 use crate::codec::codec;
 use crate::model::ToolResult;
-use crate::text::{Figures, Left, combine, frame, heading, mark, trimmed};
+use crate::text::{Figures, Left, combine, enters, frame, heading, mark, trimmed};
 
 /// Kinds of calls remembered.
 const KINDS: usize = 12;
@@ -54,6 +55,13 @@ impl Kin {
     /// Whether the latest call of its kind was the very same.
     pub(crate) fn is_same_call(&self) -> bool {
         self.before.is_some_and(|before| before.call == self.now.call)
+    }
+
+    /// By how much the figures in its first lines have grown if it is the latest call of its kind again, with the same
+    /// words in its answer; otherwise 0.
+    pub(crate) fn grown(&self) -> u32 {
+        let before = self.before.filter(|_| self.is_same_call() && self.is_alike());
+        before.map_or(0, |before| self.now.sum.saturating_sub(before.sum))
     }
 
     /// Whether the latest call of its kind failed for the same root cause, or got an answer with the same heading but
@@ -127,7 +135,9 @@ impl News {
         // An empty result, or a failure without a message, brings nothing new.
         let empty = step.facts.negative || step.facts.failed && trimmed(&result.output).is_empty();
         let tells = before.is_some() || !empty;
-        step.is_news = alike.is_none() && !swings && tells || falls || step.fewer;
+        // The same field of the next record.
+        let entered = enters(&call.name) && !step.facts.failed && before.is_none_or(|before| before.call != now.call);
+        step.is_news = alike.is_none() && !swings && tells || falls || step.fewer || entered;
         self.kinds.push(now, KINDS);
         step.kin = Kin { head, now, before };
     }

@@ -45,7 +45,7 @@ use Meaning::{CertainlyWaiting, Named, Negative, Ready, Taken, Waiting};
 
 /// Phrases, sorted by first word: first word, the words after it, meaning. English, then other languages in Latin
 /// letters; for other scripts see [`OTHER_SCRIPTS`].
-const PHRASES: [(&str, &str, Meaning); 151] = [
+const PHRASES: [(&str, &str, Meaning); 150] = [
     ("0", "documents", Negative),
     ("0", "entries", Negative),
     ("0", "files", Negative),
@@ -154,7 +154,6 @@ const PHRASES: [(&str, &str, Meaning); 151] = [
     ("nothing", "found", Negative),
     ("nothing", "happens", Negative),
     ("nothing", "matched", Negative),
-    ("nothing", "yet", Waiting),
     ("não", "encontrado", Negative),
     ("não", "encontrada", Negative),
     ("não", "existe", Negative),
@@ -393,9 +392,13 @@ pub(super) fn says(text: &str) -> AnswerMeaning {
         return AnswerMeaning { negative: false, ..says };
     }
     let whole = text.trim_matches(|char: char| !char.is_alphanumeric());
-    // `Build 88: running`, `Order 77 has not been shipped yet`.
+    // `Build 88: running`, `Order 77 has not been shipped yet`, `No reply yet`.
     let state = whole.rsplit(": ").next().unwrap_or_default();
-    if is_under_way(state) || same_end(whole, " yet") || NOT_REACHED.contains(&whole) {
+    let denies = || {
+        [" not ", "n't "].into_iter().any(|not| whole.contains(not))
+            || ["no ", "nothing "].into_iter().any(|no| same_start(state, no))
+    };
+    if is_under_way(state) || same_end(whole, " yet") && denies() || NOT_REACHED.contains(&whole) {
         says.waiting = true;
         // An error of several words may be about what was waited for.
         says.certainly_waiting |= !whole.contains(' ');
@@ -896,6 +899,9 @@ mod tests {
             ("Queue position: 4", false),
             ("nothing yet", false),
             ("Parcel 9 has not been handed over yet.", false),
+            ("It hasn't been handed over yet", false),
+            ("No reply from Ida yet", false),
+            ("Build 88: no log yet", false),
             ("Noch nicht da", false),
             ("Build 88: running", false),
             ("Please wait", false),
@@ -906,8 +912,10 @@ mod tests {
         }
         let file = |word: &str| alloc::format!("{0} {word} {0}", "word ".repeat(100));
         let huge = alloc::format!("pending {}", "word ".repeat(2000));
-        let texts: [String; 18] = [
+        let texts: [String; 20] = [
             "yet another page".into(),
+            "# Notes\nNothing yet.".into(),
+            "the best one yet".into(),
             "Build 88: finished, the rest: nothing".into(),
             "NAME READY STATUS shop 3/3 Running".into(),
             "status: missing".into(),

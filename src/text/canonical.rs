@@ -62,6 +62,9 @@ const RATIONALE: [&str; 23] = [
 /// Fields of [`RATIONALE`] that are the payload itself, such as an event's title, where no field of [`PAYLOADS`] is
 /// present.
 const TITLES: [&str; 2] = ["description", "summary"];
+/// A field of [`RATIONALE`] that is the payload if the call also says who is to do it: what that one is briefed about.
+const BRIEF: &str = "brief";
+const GIVEN_TO: [&str; 5] = ["agent", "assignee", "recipient", "to", "worker"];
 /// Fields that tell what is to be run, read, asked or written.
 const PAYLOADS: [&str; 17] = [
     "action", "cmd", "code", "command", "content", "file", "filepath", "input", "path", "pattern", "prompt", "q",
@@ -221,14 +224,16 @@ impl Writer<'_> {
     fn arguments(&mut self, map: &Map<String, Value>, ignore: &[String], identity: &[String]) {
         const SIEVE: Sieve = Sieve::of(&[&MECHANICS, &RATIONALE]);
         let start = self.out.len();
-        let titled = || !map.keys().any(|name| listed_name(&PAYLOADS, name));
+        let has = |names: &[&str]| map.keys().any(|name| listed_name(names, name));
+        let is_payload =
+            |name: &str| (listed_name(&TITLES, name) || name == BRIEF && has(&GIVEN_TO)) && !has(&PAYLOADS);
         // A field that says why or how is left out unless nothing remains without it: then it is the payload.
         for level in 0..3 {
             let wrote = self.object(map, 0, |name| {
                 if !identity.is_empty() {
                     return identity.iter().any(|own| own == name) && !ignore.iter().any(|own| own == name);
                 }
-                let why = || listed_name(&RATIONALE, name) && !(listed_name(&TITLES, name) && titled());
+                let why = || listed_name(&RATIONALE, name) && !is_payload(name);
                 let dropped =
                     SIEVE.passes_name(name) && (level < 2 && listed_name(&MECHANICS, name) || level < 1 && why());
                 !dropped && !ignore.iter().any(|own| own == name)
@@ -553,6 +558,7 @@ mod tests {
         assert_sorted(&RATIONALE);
         assert_sorted(&MECHANICS);
         assert_sorted(&TITLES);
+        assert_sorted(&GIVEN_TO);
         assert_sorted(&PAYLOADS);
     }
 
@@ -625,6 +631,13 @@ mod tests {
             // A title, and a text to be written.
             (json!({"summary": "Ana", "attendees": ["Bo"]}), json!({"summary": "Ben", "attendees": ["Bo"]}), false),
             (json!({"issue": 7, "description": "one"}), json!({"issue": 7, "description": "two"}), false),
+            (json!({"assignee": "ida", "brief": "one"}), json!({"assignee": "ida", "brief": "two"}), false),
+            (json!({"port": 7, "brief": "one"}), json!({"port": 7, "brief": "two"}), true),
+            (
+                json!({"to": "ida", "text": "x", "brief": "one"}),
+                json!({"to": "ida", "text": "x", "brief": "two"}),
+                true,
+            ),
             (json!({"command": "ls", "summary": "one"}), json!({"command": "ls", "summary": "two"}), true),
             (json!({"timeout": 1}), json!({"timeout": 2}), false),
             (json!({"in": {"timeout": 1}}), json!({"in": {"timeout": 2}}), false),

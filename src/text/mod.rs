@@ -100,7 +100,7 @@ pub(crate) use request::{
     request_words, scrolls, sent, steers, word_hashes,
 };
 pub(crate) use results::all_pass;
-pub(crate) use root::{Tokens, down, first_mark, rejects, root_place, tells_trouble};
+pub(crate) use root::{Tokens, down, first_mark, rejection, root_place, tells_trouble};
 pub(crate) use safe::printable;
 pub(crate) use said::said;
 pub(crate) use signature::Signatures;
@@ -112,7 +112,7 @@ pub(crate) use sql::limit;
 pub(crate) use states::{is_hopeless, may_change, narrows};
 pub(crate) use stderr::only_complains;
 pub(crate) use stream::{Periods, Repetition};
-pub(crate) use target::target;
+pub(crate) use target::{named_file, target};
 pub(crate) use unread::Unread;
 pub(crate) use vocabulary::Vocabulary;
 pub(crate) use volatile::Volatile;

@@ -285,10 +285,12 @@ impl Novelty {
         self.sum = mix(self.sum, word);
         self.before = [second, word];
         let fingerprint = ((hash >> 32) as u8).max(1);
-        let weight = match cursor.layout {
-            values if values.is_values() => 0,
-            structured if structured.is_structured() => 1,
-            _ => PLAIN,
+        let weight = if cursor.layout.is_values() {
+            0
+        } else if cursor.layout.is_structured() {
+            1
+        } else {
+            PLAIN
         };
         if let Some(known) = self.seen.get_mut(((hash >> 48) as usize * SLOTS) >> 16) {
             self.new += if *known == fingerprint { 0 } else { weight };

@@ -18,6 +18,7 @@ const STATES: u32 = 8192;
 /// engine needs, in units of a one-letter state. `\w` comes to six hundred.
 const NARROW: u32 = 2;
 const WIDE: u32 = 12;
+const TOO_LARGE: &str = "too large once its repetitions are written out";
 /// The parser's own wording.
 const NO_PROPERTY: &str = "not a regular expression: Unicode property not found";
 /// Size limit given to the engine, in bytes. No pattern within [`STATES`] reaches it on any platform: with 64-bit
@@ -107,10 +108,10 @@ pub(crate) fn compile(pattern: &str) -> Result<Pattern, String> {
     let parsed = Translator::new().translate(pattern, &written);
     let parsed = parsed.map_err(|error| malformed(format!("{error}")))?;
     if states(&parsed) > STATES {
-        return Err("too large once its repetitions are written out".into());
+        return Err(TOO_LARGE.into());
     }
-    let regex = RegexBuilder::new(pattern).nest_limit(NEST).size_limit(BYTES).build();
-    let regex = regex.map_err(|error| malformed(format!("{error}")))?;
+    // What has been parsed and is not too large can be built.
+    let regex = RegexBuilder::new(pattern).nest_limit(NEST).size_limit(BYTES).build().map_err(|_| TOO_LARGE)?;
     let steps = usize::try_from(moved(&parsed)).unwrap_or(usize::MAX);
     let mut bytes = vec![false; 256];
     within(&parsed, &mut bytes);

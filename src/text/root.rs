@@ -279,22 +279,63 @@ pub(crate) fn tells_trouble(output: &str) -> bool {
     output.len() <= JSON && is_json(output) && value().is_some_and(|value| is_trouble(&value, LEVELS))
 }
 
+/// Maximum number of bytes of an answer that says of itself that the call failed: it holds a reason and no data.
+const REPLY: usize = 600;
+
+/// Whether a short JSON answer says that the call did not succeed: `{"ok": false, "message": …}`.
+pub(super) fn denies_success(output: &str) -> bool {
+    let output = trimmed(output);
+    if !output.starts_with('{') || output.len() > REPLY || !output.contains("false") {
+        return false;
+    }
+    let Ok(Value::Object(fields)) = serde_json::from_str(output) else { return false };
+    SUCCESS.iter().any(|name| fields.get(*name) == Some(&Value::Bool(false)))
+}
+
 /// Top-level fields of an answer that hold a verdict: flags that something passes, and words for the decision; and
 /// beginnings of words for a rejection.
 const PASSES: [&str; 6] = ["accepted", "allowed", "approved", "pass", "passed", "valid"];
 const DECIDES: [&str; 7] = ["decision", "event", "outcome", "result", "state", "status", "verdict"];
-const REJECTED: [&str; 5] = ["declined", "denied", "forbidden", "refused", "reject"];
+const REJECTED: [&str; 15] = [
+    "abgelehnt",
+    "abgewiesen",
+    "declined",
+    "denegad",
+    "denied",
+    "forbidden",
+    "negad",
+    "odrzuc",
+    "rechaz",
+    "recusad",
+    "refus",
+    "reject",
+    "rejei",
+    "rejet",
+    "rifiut",
+];
 
-/// Whether a JSON answer is a verdict that something is rejected.
-pub(crate) fn rejects(output: &str) -> bool {
-    let Ok(Value::Object(fields)) = serde_json::from_str(output) else { return false };
-    fields.iter().any(|(name, value)| match value {
+fn refuses(word: &str) -> bool {
+    !word.contains(' ') && REJECTED.iter().any(|start| same_start(word, start))
+}
+
+/// What an answer says if it is a verdict that something is rejected: all of it if it is JSON, or what follows the
+/// colon in `request 7: rejected - the berth is taken`.
+pub(crate) fn rejection(output: &str) -> Option<&str> {
+    if !output.starts_with('{') {
+        let mut said = output.match_indices(": ").filter_map(|(at, colon)| output.get(at + colon.len()..));
+        return said.find(|said| said.split([' ', '.', ',', ';', '\n']).next().is_some_and(refuses));
+    }
+    // Reading all of an answer is expensive.
+    if !output.contains("false") && !output.split('"').any(refuses) {
+        return None;
+    }
+    let Ok(Value::Object(fields)) = serde_json::from_str(output) else { return None };
+    let rejected = fields.iter().any(|(name, value)| match value {
         Value::Bool(passes) => !passes && listed(&PASSES, name),
-        Value::String(word) => {
-            listed(&DECIDES, name) && !word.contains(' ') && REJECTED.iter().any(|start| same_start(word, start))
-        }
+        Value::String(word) => listed(&DECIDES, name) && refuses(word),
         _ => false,
-    })
+    });
+    rejected.then_some(output)
 }
 
 /// Pod states of an orchestrator's tables in which nothing runs.
@@ -507,6 +548,35 @@ mod tests {
 
     fn tokens(code: &str) -> Tokens {
         Tokens::of(&ToolCall { tool: "run".into(), args: Some(json!({ "code": code })), ..ToolCall::default() })
+    }
+
+    #[test]
+    fn answers_that_say_no() {
+        for (answer, denies, rejects) in [
+            (r#"{"ok": false, "message": "the berth is taken"}"#, true, false),
+            (r#"{"code":57,"success":false}"#, true, false),
+            ("\n{\"succeeded\": false}\n", true, false),
+            (r#"{"ok": true, "free": false}"#, false, false),
+            (r#"{"last": {"ok": false}}"#, false, false),
+            (r#"{"ok": "false"}"#, false, false),
+            (r#"{"ok": false"#, false, false),
+            (r#"[{"ok": false}]"#, false, false),
+            (r#"{"accepted": false}"#, false, true),
+            (r#"{"status": "Rejected"}"#, false, true),
+            (r#"{"status": "abgelehnt", "meldung": "der Platz ist vergeben"}"#, false, true),
+            (r#"{"estado": "x", "status": "rechazada"}"#, false, true),
+            (r#"{"status": "refusé"}"#, false, true),
+            (r#"{"status": "rejects are kept"}"#, false, false),
+            (r#"{"note": "rejected"}"#, false, false),
+            (r#"{"status": "negotiated"}"#, false, false),
+            ("request 7: rejected - the berth is taken", false, true),
+            ("Antrag 7: abgelehnt.", false, true),
+            ("request 7: the berth is taken, so it was rejected", false, false),
+            ("rejected: 0", false, false),
+        ] {
+            assert_eq!((denies_success(answer), rejection(answer).is_some()), (denies, rejects), "{answer}");
+        }
+        assert!(!denies_success(&alloc::format!(r#"{{"ok": false, "rows": "{}"}}"#, "row ".repeat(200))));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 use super::canonical::{named_arguments, resolve_path};
 use super::digest::{Key, salted};
+use super::ends::head;
 use super::lines::trimmed;
 use super::mask::has_known_extension;
 use super::mutation::command;
@@ -91,6 +92,18 @@ const OTHERS: [&str; 9] = ["cell", "email", "host", "hostname", "phone", "range"
 /// The key of what `call` acts upon; it does not depend on the tool or the agent.
 pub(crate) fn target(call: &ToolCall, named: &ToolName, salt: u64) -> Option<Key> {
     found(call, named).map(|target| salted("target", salt, target.as_bytes()))
+}
+
+/// Bytes of an output in which a file is looked for.
+const NAMES_FILE: usize = 1024;
+
+/// The key of the first file that an output names: the [`target`] of a call that edits it.
+pub(crate) fn named_file(output: &str, salt: u64) -> Option<Key> {
+    let apart = |char: char| char.is_whitespace() || "\"'`()[]<>,;".contains(char);
+    // `src/cart.rs:20:9`; a drive's name is a letter.
+    let path = |word: &'_ str| word.get(2..).and_then(|rest| rest.find(':')).map_or(word.len(), |at| at + 2);
+    let mut words = head(output, NAMES_FILE).split(apart).map(|word| word.get(..path(word)).unwrap_or_default());
+    words.find(|word| has_known_extension(word)).map(|word| salted("target", salt, shortened(word).as_bytes()))
 }
 
 fn found<'a>(call: &'a ToolCall, tool: &ToolName) -> Option<Cow<'a, str>> {
@@ -465,5 +478,25 @@ mod tests {
         let told = ToolCall { target: Some("./src/a.rs".into()), ..by("read", json!({"path": "other"})) };
         assert_eq!(read, target(&told));
         assert_eq!(target(&ToolCall::default()), None);
+    }
+
+    #[test]
+    fn a_file_that_an_error_names() {
+        let edit = |path: &str| ToolCall { args: Some(json!({"path": path})), ..ToolCall::default() };
+        for (error, path) in [
+            ("error[E0308]: mismatched types\n  --> src/a.rs:20:9\n  in b.rs", "/repo/src/a.rs"),
+            ("src/a.ts(12,5): error TS2322", "src/a.ts"),
+            ("src/a.ts:12:5 - error TS2322", "./src/a.ts"),
+            ("  File \"/srv/quay/a.py\", line 3, in f\nKeyError: 'b.py'", "/srv/quay/a.py"),
+            ("/repo/src/a.js\n  3:7  error  no-unused-vars", "src/a.js"),
+            ("C:/repo/src/a.cs(3,1): error CS0103", "src/a.cs"),
+            ("a.c:3: undeclared", "a.c"),
+        ] {
+            let named = super::named_file(error, 0);
+            assert!(named.is_some() && named == target(&edit(path)), "{error}");
+        }
+        for other in ["error at 3.14: no such quay", "quay.berth: undefined", "", &"word ".repeat(400)] {
+            assert_eq!(super::named_file(other, 0), None, "{other}");
+        }
     }
 }

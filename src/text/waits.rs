@@ -77,8 +77,17 @@ fn length(unit: &str) -> Option<i64> {
     }
 }
 
-/// The length of time given by an argument, in milliseconds; seconds unless its name says otherwise.
+/// The length of time that a text states and nothing else, in milliseconds: `4m`, `30 seconds`.
+fn stated(text: &str) -> Option<i64> {
+    let (number, unit) = text.split_at_checked(end_of_digits(text.as_bytes(), 0))?;
+    number.parse::<i64>().ok()?.checked_mul(length(unit.trim())?)
+}
+
+/// The length of time given by an argument, in milliseconds; seconds unless the argument or its name says otherwise.
 fn milliseconds(name: &str, value: &Value) -> Option<i64> {
+    if let Some(text) = value.as_str() {
+        return stated(text);
+    }
     let number = i64::try_from(value.as_u64()?).ok()?;
     Some(number.saturating_mul(match () {
         () if any_listed(&MILLISECONDS, name) => 1,
@@ -203,7 +212,9 @@ pub(crate) fn waits(call: &ToolCall, named: &ToolName) -> (Waits, i64) {
         let arguments = named_arguments(call);
         let lengths = arguments.into_iter().flatten().filter_map(|(name, value)| milliseconds(name, value));
         // With other arguments, the tool may wait and then show something.
-        let plain = arguments.is_none_or(|arguments| arguments.values().all(Value::is_number));
+        let plain = arguments.is_none_or(|arguments| {
+            arguments.values().all(|value| value.is_number() || value.as_str().and_then(stated).is_some())
+        });
         (lengths.max().unwrap_or(0), plain && only_waits(&call.tool))
     } else {
         let Some(map) = named_arguments(call) else { return (Waits::No, 0) };
@@ -293,6 +304,11 @@ mod tests {
             ("bash", json!({"command": "sleep 2"}), true),
             ("sleep", json!({"seconds": 30}), true),
             ("sleep", json!({"seconds": 3}), true),
+            ("sleep_for", json!({"duration": "4m"}), true),
+            ("wait", json!({"for": "30 seconds"}), true),
+            ("wait", json!({"for": "30 barges"}), false),
+            ("wait", json!({"for": "99999999999999999h"}), false),
+            ("check_inbox", json!({"wait_s": "60"}), false),
             ("browser_wait", json!({"timeMs": 30_000}), true),
             ("browser_wait", json!({"timeMs": 3_000}), false),
             ("mcp__playwright__browser_wait_for", json!({"time": 30}), true),

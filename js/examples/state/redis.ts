@@ -91,7 +91,7 @@ export async function story(url: string): Promise<string[]> {
     for (let turn = 0; turn < 5; turn++) {
       const callId = `call-${turn}`;
       const call: Event = { type: "tool-call", tool: "read_file", args: { path: "notes.md" }, callId };
-      const result: Event = { type: "tool-result", callId, outcome: "ok", output: "# Notes\nOil the lock." };
+      const result: Event = { type: "tool-result", callId, outcome: "ok", output: "# Notes\nNothing yet." };
       for (const [number, event] of [call, result].entries()) {
         const process = fleet[number] as RedisSessions;
         const { level, findings } = await process.record(session, event);

@@ -197,7 +197,7 @@ impl Kind {
         let moves = next.line != self.line;
         if troubled
             && looked_at
-            && (next.progress != 0 && next.progress != self.progress || next.left.is_less(&self.left))
+            && (beside.mended || next.progress != 0 && next.progress != self.progress || next.left.is_less(&self.left))
         {
             return Comparison::Further;
         }
@@ -281,7 +281,7 @@ impl Kinds {
         if sees != Visibility::Own {
             self.seen = step.seen_changes.after as u16;
         }
-        Before { listed, heard, waits, changes: self.changes, changed: self.changes != before }
+        Before { listed, heard, waits, changes: self.changes, changed: self.changes != before, mended: false }
     }
 
     /// Records a step; true if its kind came to the same again and that counts.

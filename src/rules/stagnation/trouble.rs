@@ -7,7 +7,7 @@ use crate::model::{HaltReason, ToolResult};
 use crate::rules::streak::Streak;
 use crate::rules::{Cx, Signal};
 use crate::state::{Call, Recent, Step};
-use crate::text::{Edit, Key, combine, down, frame, key, mark, progress, rejects, told};
+use crate::text::{self, Edit, Key, combine, down, frame, key, mark, named_file, progress, told};
 use alloc::{boxed::Box, format};
 
 /// Errors kept to find those that alternate.
@@ -16,27 +16,24 @@ const TURNS: usize = 4;
 /// Bit of [`Trouble::thing`] for a thing that failed and has worked since.
 const MENDED: u8 = 0x80;
 
+/// Bit of [`Trouble::since`]: something was written since. Restarting, deleting or installing something is no attempt
+/// of its own to fix an error.
+const WRITTEN: u8 = 1;
+/// Bit of [`Trouble::since`]: the latest file that an error named was edited since.
+const EDITED: u8 = 2;
+
 /// Words of an error that reports a timeout.
 const LIMITED: [&str; 3] = ["deadline", "timed", "timeout"];
 
 /// Bytes up to which an answer is a rejection and nothing else.
 const VERDICT: usize = 400;
-/// Bytes of each of [`PARTS`].
-const PART: usize = 3;
-/// Parts of `false` and of the words for a refusal, in lower and upper case.
-const PARTS: [&[u8; PART]; 11] =
-    [b"lse", b"jec", b"eni", b"fus", b"rbi", b"cli", b"JEC", b"ENI", b"FUS", b"RBI", b"CLI"];
 /// Most bytes of a number that measures something; longer ones are ids.
 const MEASURE: usize = 6;
 
 /// Key of an answer that something is not accepted: its words and its figures, since it may soon be accepted if those
 /// move.
-fn rejection(answer: &str) -> Option<Key> {
-    // Few answers hold a part of such a word, and reading all of one is expensive.
-    let may = || answer.as_bytes().windows(PART).any(|part| PARTS.iter().any(|known| *known == part));
-    if answer.len() > VERDICT || !answer.starts_with('{') || !may() || !rejects(answer) {
-        return None;
-    }
+fn rejected(answer: &str) -> Option<Key> {
+    let answer = if answer.len() <= VERDICT { text::rejection(answer)? } else { return None };
     let words = answer.split(|char: char| !(char.is_alphanumeric() || matches!(char, '_' | '-' | '.' | ':')));
     let measures = words.filter(|word| {
         word.len() <= MEASURE && word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') && !word.is_empty()
@@ -64,12 +61,14 @@ pub(super) struct Trouble {
     thing: u8,
     /// Progress that the error reports; 0 for none.
     progress: u32,
-    /// Something was written since. Restarting, deleting or installing something is no attempt of its own to fix it.
-    edited: bool,
+    /// Eight bits of the mark of each of the latest four files that errors named, the latest lowest; 0 for none.
+    files: u32,
+    /// [`WRITTEN`] and [`EDITED`].
+    since: u8,
     /// Present once it has come back, or followed another one.
     again: Option<Box<ErrorReturns>>,
 }
-codec!(struct Trouble { sign, round, thing, progress, edited, again });
+codec!(struct Trouble { sign, round, thing, progress, files, since, again });
 
 #[derive(Clone, Debug, Default)]
 struct ErrorReturns {
@@ -102,14 +101,35 @@ impl ReturnPoints {
 }
 
 impl Trouble {
+    /// Records the file that an error names; true if no error named it lately and the one before it has been edited:
+    /// one file after another has the same error and is mended, as compilers and linters report them.
+    pub(super) fn mends(&mut self, step: &Step, call: &Call, result: &ToolResult, salt: u64) -> bool {
+        let mark = |file| (mark(file) as u8).max(1);
+        if !step.facts.failed && step.root(result, salt).is_none() {
+            if call.edit != Edit::No && call.target.is_some_and(|target| mark(target) == self.files as u8) {
+                self.since |= EDITED;
+            }
+            return false;
+        }
+        let Some(file) = named_file(&result.output, salt).map(mark) else { return false };
+        let mended = self.since & EDITED != 0 && !self.files.to_le_bytes().contains(&file);
+        if file != self.files as u8 {
+            self.files = self.files << 8 | u32::from(file);
+        }
+        self.since &= !EDITED;
+        mended
+    }
+
     /// Records a step; true if it ended in an error that came back and that counts.
     pub(super) fn took(&mut self, step: &Step, call: &Call, result: &ToolResult, beside: Before, salt: u64) -> bool {
-        self.edited |= call.edit != Edit::No && !step.facts.failed;
+        if call.edit != Edit::No && !step.facts.failed {
+            self.since |= WRITTEN;
+        }
         // The same call after another agent's change is a retry, not the next item of a list.
         let retried = beside.changed && step.kin.is_same_call();
         let listed = beside.listed && !retried;
         let output = result.output.as_str();
-        let root = step.root(result, salt).or_else(|| rejection(output)).or_else(|| valueless(output));
+        let root = step.root(result, salt).or_else(|| rejected(output)).or_else(|| valueless(output));
         let thing = call.target.map_or(0, |target| (mark(target) as u8 & !MENDED).max(1));
         if root.is_none() && !step.facts.failed {
             if thing != 0 && thing == self.thing {
@@ -129,7 +149,8 @@ impl Trouble {
         let round = call.round.map_or(0, |round| mark(round) as u16);
         let copy = round != 0 && round == self.round;
         self.round = round;
-        let edited = core::mem::take(&mut self.edited) || retried;
+        let edited = self.since & WRITTEN != 0 || retried;
+        self.since &= !WRITTEN;
         let before = core::mem::replace(&mut self.sign, sign);
         let last = core::mem::replace(&mut self.thing, thing);
         // One thing after another fails and is fixed.
@@ -139,7 +160,7 @@ impl Trouble {
         // Progress counts for timeouts only: a build that breaks reports how far it got as well.
         let limited = |line: &str| line.split(' ').any(|word| LIMITED.iter().any(|one| word.eq_ignore_ascii_case(one)));
         let further = moved && before == sign && step.root_line(result).is_some_and(limited);
-        if step.fewer || next || further {
+        if step.fewer || next || further || beside.mended {
             self.again = None;
             return false;
         }
@@ -167,7 +188,7 @@ impl Trouble {
 
     /// Forgets the error and what came back.
     pub(super) fn forget(&mut self) {
-        *self = Self { round: self.round, edited: self.edited, ..Self::default() };
+        *self = Self { round: self.round, since: self.since & WRITTEN, ..Self::default() };
     }
 
     pub(super) fn points(&self) -> u32 {

@@ -26,13 +26,18 @@ pub(super) struct Custody {
     progress: u32,
     /// Handovers that do not count yet, since they may be about something that was named.
     spared: u8,
+    /// Outcomes in other tasks before the latest handover (`RunView::elsewhere`).
+    elsewhere: u16,
     returns: Streak,
 }
-codec!(struct Custody { places, looked, figures, progress, spared, returns });
+codec!(struct Custody { places, looked, figures, progress, spared, elsewhere, returns });
 
 impl Custody {
-    /// The work is handed to `to`.
-    pub(super) fn goes(&mut self, to: Key, sighting: Sighting, onset: Onset) {
+    /// The work is handed to `to`. Those who had it may have done it as tasks of their own, `elsewhere`.
+    pub(super) fn goes(&mut self, to: Key, elsewhere: u16, sighting: Sighting, onset: Onset) {
+        if core::mem::replace(&mut self.elsewhere, elsewhere) != elsewhere {
+            self.ends();
+        }
         let known = self.places.met(to, PLACES);
         if known && self.spared == 0 {
             self.returns.add(sighting, onset);
