@@ -279,9 +279,8 @@ impl Detector {
                     Error::new(ErrorCode::InvalidArgument, "unknown rule").at("decision.rule").with(rule)
                 })?;
                 run.ladder.exempt(rule.id, signature, *until);
-                metrics::of_rule(&mut metrics.rules, rule.id, |counters| {
-                    counters.acknowledged = counters.acknowledged.saturating_add(1);
-                });
+                let counters = metrics.rules.or_default(rule.id);
+                counters.acknowledged = counters.acknowledged.saturating_add(1);
             }
         }
         self.settle();

@@ -2,7 +2,7 @@
 
 use crate::model::{
     AgentLoops, Body, ByName, Config, Event, Host, HostKind, Level, LevelCounts, LoopMetrics, Metrics, Mode, Record,
-    RuleMetrics, Verdict,
+    Verdict,
 };
 use crate::policy::Judgement;
 use crate::rules::{Cleared, RULES, Totals, description, is_about_phases};
@@ -95,14 +95,7 @@ pub(crate) fn remembered(metrics: &mut Metrics, before: (Totals, Evicted), after
 /// The entry of an agent; `None` for agents beyond the limit on names.
 fn of_agent<'a, T: Default>(agents: &'a mut ByName<T>, name: Option<&str>) -> Option<&'a mut T> {
     let name = printable(name.unwrap_or_default(), NAME);
-    if agents.len() < AGENTS { agents.or_default(&name) } else { agents.get_mut(&name) }
-}
-
-/// Updates the counters of a rule.
-pub(crate) fn of_rule(rules: &mut ByName<RuleMetrics>, id: &str, count: impl FnOnce(&mut RuleMetrics)) {
-    if let Some(counters) = rules.or_default(id) {
-        count(counters);
-    }
+    if agents.len() < AGENTS { Some(agents.or_default(&name)) } else { agents.get_mut(&name) }
 }
 
 /// Counts loops of failures and requests. Loops of attempts are counted only by their rule.
@@ -151,7 +144,7 @@ pub(crate) fn tally(metrics: &mut Metrics, judgement: Option<&Judgement>, event:
     tally_loops(&mut metrics.loops, judgement);
     count_level(&mut metrics.verdicts, verdict.level);
     for finding in &verdict.findings {
-        of_rule(&mut metrics.rules, &finding.rule, |rule| count_level(&mut rule.levels, finding.level));
+        count_level(&mut metrics.rules.or_default(&finding.rule).levels, finding.level);
     }
     // A refusal counts for one rule, even if several refuse.
     let refusing = verdict.findings.iter().filter(|_| verdict.level >= Level::Block);
@@ -159,7 +152,8 @@ pub(crate) fn tally(metrics: &mut Metrics, judgement: Option<&Judgement>, event:
     let recorded = reasons.find(|rule| is_about_phases(rule)).map(|rule| (rule, verdict.label.is_some()));
     refused(metrics, recorded.or(announced));
     for rule in &judgement.fresh {
-        of_rule(&mut metrics.rules, rule, |rule| rule.detections = rule.detections.saturating_add(1));
+        let counters = metrics.rules.or_default(rule);
+        counters.detections = counters.detections.saturating_add(1);
         metrics.detections = metrics.detections.saturating_add(1);
         if let Some(detections) = of_agent(&mut metrics.detections_by_agent, event.context.agent.as_deref()) {
             *detections = detections.saturating_add(1);

@@ -457,11 +457,13 @@ impl<'a> Judging<'a> {
         let result = bare.as_ref().unwrap_or(result);
         let mut facts = self.read(name, result, call.as_ref());
         // An edit that did not find its text has failed, whatever its outcome; so has a command line that produced
-        // nothing but a program's complaint.
+        // nothing but a program's complaint, and a change that was not made according to its answer. Where something
+        // is only looked up, such an answer may tell that there is none.
         let edits = call.as_ref().is_some_and(|call| call.edit != Edit::No);
         let kind = call.as_ref().map_or(0, |call| call.kind);
         let complains = || result.exit_code.is_none() && text::only_complains(&result.output, tool, kind);
-        let misses = !facts.failed && (facts.negative && edits || complains());
+        let denied = || call.as_ref().is_some_and(|call| call.mutates) && text::denies_success(&result.output);
+        let misses = !facts.failed && (facts.negative && edits || complains() || denied());
         let missed =
             misses.then(|| ToolResult { outcome: Outcome::Error, ..text::with_output(result, result.output.clone()) });
         if let Some(missed) = &missed {
@@ -527,9 +529,10 @@ impl<'a> Judging<'a> {
             facts,
             call,
         };
-        self.run.counted.news.step(&mut step, result, self.scratch.salt);
+        let counted = &mut self.run.counted;
+        counted.news.step(&mut step, result, &mut counted.worker.entered, self.scratch.salt);
         if step.is_news {
-            self.run.counted.worker.brought_news(&step);
+            counted.worker.brought_news(&step);
         }
         self.show(&Fact::Step(&step, result));
         if !self.is_quiet() {

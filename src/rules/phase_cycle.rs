@@ -119,9 +119,7 @@ impl State {
     pub(crate) fn add_walks(&self, standings: &mut ByName<PhaseStanding>) {
         for walk in self.walks.iter() {
             let names: Vec<&str> = walk.phases.iter().map(|entered| entered.name.as_str()).collect();
-            if let Some(standing) = standings.or_default(&walk.task_name) {
-                standing.walk = Some(names.join(" → "));
-            }
+            standings.or_default(&walk.task_name).walk = Some(names.join(" → "));
         }
     }
 }

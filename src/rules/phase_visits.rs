@@ -39,9 +39,8 @@ impl State {
     pub(crate) fn status(&self) -> ByName<PhaseStanding> {
         let mut standings: ByName<PhaseStanding> = ByName::new();
         for phase in self.phases.iter() {
-            if let Some(standing) = standings.or_default(&phase.task_name) {
-                standing.visits.insert(phase.name.clone(), phase.visits.count);
-            }
+            let standing = standings.or_default(&phase.task_name);
+            standing.visits.insert(phase.name.clone(), phase.visits.count);
         }
         standings
     }

@@ -30,9 +30,10 @@ use crate::codec::{Codec, Reader, codec};
 use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
 use crate::rules::streak::capped_confidence;
 use crate::rules::{Cx, Extra, Fact, Facts, Limits, Outlook, Rule, Signal, SignalParts, View, outcome_words};
-use crate::state::{Call, Latest, Marked, Onset, Packed, Ring, Step, Time, WAITED, short_mark};
+use crate::state::{Call, Latest, Marked, Onset, Packed, Ring, Step, Time, WAITED, is_short, short_mark};
 use crate::text::{
-    self, Asks, Empty, Key, OutcomeFacts, Sketch, combine, ends, mark, may_change, number, printable, transient,
+    self, Asks, Empty, Key, OutcomeFacts, Sketch, combine, ends, mark, may_change, number, printable, progress,
+    transient,
 };
 use alloc::{borrow::Cow, boxed::Box, vec::Vec};
 
@@ -364,13 +365,18 @@ impl Entry {
         brief && held && step.transient(result) || facts.failed && grows && transient(result)
     }
 
-    /// Whether the answer differs by a clock only: its figures have grown by as many seconds, or milliseconds, as have
-    /// passed since the previous one.
-    fn ticks(&self, step: &Step, call: &Call) -> bool {
+    /// Whether a short answer differs by a clock only: its figures have grown by as many seconds, or milliseconds, as
+    /// have passed since the previous one, and none of them says how far something is.
+    fn ticks(&self, step: &Step, call: &Call, answer: &str) -> bool {
         let (gap, grown) = (self.gap(step), step.kin.grown());
         let clock = |unit: u32| grown.saturating_mul(unit).abs_diff(gap) < SECOND;
         let waited = i64::from(gap) >= WAITED / 2;
-        waited && !call.mutates && !step.facts.failed && [SECOND, 1].into_iter().any(clock)
+        waited
+            && is_short(answer)
+            && progress(answer) == 0
+            && !call.mutates
+            && !step.facts.failed
+            && [SECOND, 1].into_iter().any(clock)
     }
 
     fn gap(&self, step: &Step) -> u32 {
@@ -423,8 +429,9 @@ impl Entry {
         entries: &Packed<Self>,
         moving: &mut Option<Box<Ring<ChangingAnswer>>>,
     ) -> bool {
+        let mut ticks = false;
         let worth = self.worth(step, call, result).or_else(|| {
-            let ticks = self.ticks(step, call);
+            ticks = result.is_some_and(|result| self.ticks(step, call, &result.output));
             self.flags.note_moves(ticks);
             ticks.then_some(1)
         });
@@ -444,7 +451,9 @@ impl Entry {
         let gets_on = steered || seen && (differs || acts(call, result));
         let full = result.is_some_and(|result| step.leaves_more(result));
         let nothing = pictured || gets_on || full || step.fewer || self.leads_on(step, call, entries);
-        let busy = result.is_some() && worth.is_some() && self.new_between(step, entries, &|other| other.flags.work());
+        // A count may happen to grow like a clock.
+        let busy = ticks
+            || result.is_some() && worth.is_some() && self.new_between(step, entries, &|other| other.flags.work());
         if steered {
             self.points.all /= 2;
         }
@@ -705,35 +714,51 @@ mod tests {
 
     #[test]
     fn a_form_for_one_record_after_another() {
-        let fill = |value: &dyn Fn(usize) -> usize| {
+        let form = |opens: &str, fields: &[&str], sends: [&str; 2], value: &dyn Fn(usize) -> usize| {
+            let click =
+                |button: &str, answer: &str| step("", "page_click", &format!(r#"{{"button":"{button}"}}"#), answer);
             let record = |turn: usize| {
-                let text = format!(r#"{{"field": "berth", "text": "Quay {}"}}"#, value(turn));
-                [
-                    step("", "page_click", r#"{"button": "Add barge"}"#, "A blank form is shown"),
-                    step("", "page_type", &text, "Typed into berth"),
-                    step("", "page_click", r#"{"button": "Moor"}"#, "Saved"),
-                ]
+                let entered = fields.iter().map(|field| {
+                    let args = format!(r#"{{"field":"{field}","text":"No. {}"}}"#, value(turn));
+                    step("", "page_type", &args, &format!("Typed into {field}"))
+                });
+                let mut record = Vec::from([click(opens, "A blank form is shown")]);
+                record.extend(entered);
+                record.push(click(sends[0], sends[1]));
+                record
             };
             events("{}", (0..12).flat_map(record).flatten())
         };
-        fill(&|turn| 100 + 7 * turn).expect(RULE, &[]);
-        fill(&|_| 107).strongest(RULE, Block);
+        let barge = |value: &dyn Fn(usize) -> usize| form("Add barge", &["berth", "draught"], ["Moor", "Saved"], value);
+        barge(&|turn| 100 + 7 * turn).expect(RULE, &[]);
+        barge(&|_| 107).strongest(RULE, Block);
+        // One value after another is tried.
+        form("Unlock", &["code"], ["Open", "The gate is locked"], &|turn| 100 + 7 * turn).strongest(RULE, Block);
     }
 
     #[test]
     fn a_clock_in_an_answer_is_no_progress() {
-        // 24 looks, 13 to 17 seconds apart; a call and its result take two of them.
-        let look = |answer: &dyn Fn(usize) -> String| {
+        // Looks that are 13 to 17 seconds apart; a call and its result take two of them.
+        let looks = |times: usize, answer: &dyn Fn(usize) -> String| {
             let (mut script, mut at) = (String::new(), 0);
-            for turn in 0..24 {
+            for turn in 0..times {
                 let pause = 11 + turn * turn % 5;
                 at += pause + 2;
                 script += &format!("@{pause} job:{} ", answer(at));
             }
             Script::new("{}").play(&script)
         };
-        assert_eq!(look(&|at| format!("held_{}_on_quay_7", 340 + at)).found(RULE).first(), Some(&(37, Nudge)));
+        let look = |answer: &dyn Fn(usize) -> String| looks(24, answer);
+        let held = |at: usize| format!("held_{}_on_quay_7", 340 + at);
+        assert_eq!(look(&held).found(RULE).first(), Some(&(37, Nudge)));
+        // It never blocks, since a count may happen to grow as fast.
+        looks(48, &held).strongest(RULE, Nudge);
         look(&|at| format!("held_{}_on_quay_7", at * 1000)).strongest(RULE, Nudge);
+        // One that says how far something is, is no clock; nor is one in a long answer, which may tell more below.
+        look(&|at| format!("crate_{at}_of_5000_is_aboard")).expect(RULE, &[]);
+        let stages = ["loaded", "lashed", "weighed", "sealed", "cleared"];
+        let below = |at: usize| format!("held_{at}_on_quay_7_{}{}", "while_".repeat(50), stages[at % 5]);
+        look(&below).expect(RULE, &[]);
         // Something else grows, or faster, or slower.
         for grows in [|at| at * 5 / 6, |at| at * 5 / 4, |at| at / 15, |at| at + at / 5] {
             look(&|at| format!("held_{}_on_quay_7", 340 + grows(at))).expect(RULE, &[]);

@@ -62,8 +62,8 @@ struct Before {
     /// Changes made so far (`changes`), and whether this step or others since the previous one made any (`changed`).
     changes: u32,
     changed: bool,
-    /// The step failed in another file than the latest error, which was mended.
-    mended: bool,
+    /// The step failed in another file than the latest error, whose file was edited.
+    moved_on: bool,
 }
 
 impl Before {
@@ -136,8 +136,8 @@ impl State {
         self.spoke = false;
         let heard = core::mem::take(&mut self.heard);
         let listed = own.follows(step);
-        let mended = own.trouble.mends(step, call, result, cx.salt);
-        let beside = Before { mended, ..own.kinds.beside(step, call, listed, heard) };
+        let moved_on = own.trouble.moves_on(step, call, result, cx.salt);
+        let beside = Before { moved_on, ..own.kinds.beside(step, call, listed, heard) };
         let Before { changes, waits, .. } = beside;
         let came = own.kinds.took(step, call, result, beside, cx.salt);
         let back = own.trouble.took(step, call, result, beside, cx.salt);
@@ -280,6 +280,10 @@ mod tests {
             ("edit_file", args, "ok", "edited".into())
         };
         play((0..10).flat_map(|at| [check(files[at]), edit(files[at], at)])).expect(RULE, &[]);
+        // Forty files of one kind, and eight that have the error again and again.
+        let module = |at: usize| format!("part{at}");
+        play((0..40).flat_map(|at| [check(&module(at)), edit(&module(at), at)])).expect(RULE, &[]);
+        play((0..30).flat_map(|at| [check(files[at % 8]), edit(files[at % 8], at)])).strongest(RULE, Nudge);
         // Something else is edited; the same file, or one of two in turn, still has the error.
         play((0..10).flat_map(|at| [check(files[at]), edit("types", at)])).strongest(RULE, Nudge);
         play((0..6).flat_map(|at| [check("barge"), edit("barge", at)])).strongest(RULE, Nudge);

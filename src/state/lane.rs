@@ -83,10 +83,12 @@ pub(crate) struct Worker {
     state: u8,
     /// Distance from its latest step that did more than pass time to its latest step.
     idled: u16,
+    /// Low half of the kind of its latest call that entered another value into a field; 0 for none.
+    pub(crate) entered: u16,
     /// When a call of any agent last got an outcome: the low 32 bits of the milliseconds, 0 if unknown.
     answered: u32,
 }
-codec!(struct Worker { agent, mutations, unwritten, latest, news, round, called, batch, state, idled, answered });
+codec!(struct Worker { agent, mutations, unwritten, latest, news, round, called, batch, state, idled, entered, answered });
 
 /// What is known about an agent when its call gets an outcome.
 pub(crate) struct Turn {

@@ -28,7 +28,7 @@ pub(crate) use lane::{Counted, LONG_PAUSE, LONGEST_PAUSE, PAUSE, Turn, Visibilit
 use lane::{CurrentLane, Tasks};
 pub(crate) use latest::Latest;
 use marks::Marks;
-pub(crate) use news::{Kin, beginning};
+pub(crate) use news::{Kin, beginning, is_short};
 pub(crate) use ordered::Ordered;
 pub(crate) use packed::{Marked, Packed};
 pub(crate) use pairing::{ArgumentStart, Call, Changes, Lookups, Matched, Pairing, Step};

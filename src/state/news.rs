@@ -1,5 +1,6 @@
 //! Which steps of a task bring something new: a kind of call not made lately, an outcome that differs from the latest
-//! of its kind, a figure that keeps falling by the same amount, or other words or figures entered into a field. The
+//! of its kind, a figure that keeps falling by the same amount, or other words or figures entered into one field of a form after
+//! another. The
 //! same answer with other figures is not new.
 
 use super::pairing::{Call, Step};
@@ -57,8 +58,8 @@ impl Kin {
         self.before.is_some_and(|before| before.call == self.now.call)
     }
 
-    /// By how much the figures in its first lines have grown if it is the latest call of its kind again, with the same
-    /// words in its answer; otherwise 0.
+    /// By how much the figures at the head of its answer have grown if it is the latest call of its kind again, with the
+    /// same words in its first lines; otherwise 0.
     pub(crate) fn grown(&self) -> u32 {
         let before = self.before.filter(|_| self.is_same_call() && self.is_alike());
         before.map_or(0, |before| self.now.sum.saturating_sub(before.sum))
@@ -108,9 +109,15 @@ pub(crate) fn beginning(answer: &str) -> &str {
     answer.get(..answer.floor_char_boundary(HEAD_BYTES)).unwrap_or_default()
 }
 
+/// Whether the first lines of an answer that are compared are all of it.
+pub(crate) fn is_short(answer: &str) -> bool {
+    answer.len() <= HEAD_BYTES && answer.lines().count() <= HEAD
+}
+
 impl News {
-    /// Takes in a step, and notes on it what it brought compared with those before it.
-    pub(crate) fn step(&mut self, step: &mut Step, result: &ToolResult, salt: u64) {
+    /// Takes in a step, and notes on it what it brought compared with those before it. `entered` is the agent's latest
+    /// kind of call that entered another value into a field.
+    pub(crate) fn step(&mut self, step: &mut Step, result: &ToolResult, entered: &mut u16, salt: u64) {
         let Some(call) = step.call.as_ref().filter(|call| !call.is_thought(step, result)) else { return };
         let (mut now, head) = LatestOutcome::of(step, call, result, salt);
         let before = self.kinds.take(|known| known.kind == now.kind);
@@ -135,9 +142,16 @@ impl News {
         // An empty result, or a failure without a message, brings nothing new.
         let empty = step.facts.negative || step.facts.failed && trimmed(&result.output).is_empty();
         let tells = before.is_some() || !empty;
-        // The same field of the next record.
-        let entered = enters(&call.name) && !step.facts.failed && before.is_none_or(|before| before.call != now.call);
-        step.is_news = alike.is_none() && !swings && tells || falls || step.fewer || entered;
+        // The next field of a form, after another one: a record is entered. A single field may be one in which one
+        // value after another is tried.
+        let mut entered = || {
+            let filled = !step.facts.failed && before.is_none_or(|before| before.call != now.call);
+            filled && enters(&call.name) && {
+                let before = core::mem::replace(entered, half(now.kind));
+                before != 0 && before != *entered
+            }
+        };
+        step.is_news = alike.is_none() && !swings && tells || falls || step.fewer || entered();
         self.kinds.push(now, KINDS);
         step.kin = Kin { head, now, before };
     }

@@ -394,17 +394,26 @@ pub(super) fn says(text: &str) -> AnswerMeaning {
     let whole = text.trim_matches(|char: char| !char.is_alphanumeric());
     // `Build 88: running`, `Order 77 has not been shipped yet`, `No reply yet`.
     let state = whole.rsplit(": ").next().unwrap_or_default();
-    let denies = || {
-        [" not ", "n't "].into_iter().any(|not| whole.contains(not))
-            || ["no ", "nothing "].into_iter().any(|no| same_start(state, no))
-    };
-    if is_under_way(state) || same_end(whole, " yet") && denies() || NOT_REACHED.contains(&whole) {
+    if is_under_way(state) || is_not_yet(text) || NOT_REACHED.contains(&whole) {
         says.waiting = true;
         // An error of several words may be about what was waited for.
         says.certainly_waiting |= !whole.contains(' ');
     }
     says.negative |= listed(&NOTHING, whole);
     says
+}
+
+/// Words that deny what follows them.
+const DENIES: [&str; 6] = ["never", "no", "nobody", "none", "not", "nothing"];
+
+/// Whether the last line of a text says that something is not there yet: `There are no replies yet.` Below a heading it
+/// is what a document says.
+fn is_not_yet(text: &str) -> bool {
+    let last = text.lines().next_back().unwrap_or_default();
+    let last = last.trim_matches(|char: char| !char.is_alphanumeric());
+    let denies = |word: &str| listed(&DENIES, word) || word.ends_with("n't") || word.ends_with("n’t");
+    let word = |char: char| !(char.is_alphanumeric() || matches!(char, '\'' | '’'));
+    same_end(last, " yet") && !text.starts_with('#') && last.split(word).any(denies)
 }
 
 /// Whether a tagged text begins with the status of something that is still going on, as coding agents report a
@@ -902,6 +911,14 @@ mod tests {
             ("It hasn't been handed over yet", false),
             ("No reply from Ida yet", false),
             ("Build 88: no log yet", false),
+            ("There are no replies yet", false),
+            ("You have no messages yet!", false),
+            ("Still no reply yet", false),
+            ("Nobody has replied yet", false),
+            ("Reply: none yet", false),
+            ("Inbox for Ida\n- nothing yet", false),
+            ("Ida hasn’t replied yet", false),
+            ("NOT SHIPPED YET", false),
             ("Noch nicht da", false),
             ("Build 88: running", false),
             ("Please wait", false),
@@ -912,10 +929,11 @@ mod tests {
         }
         let file = |word: &str| alloc::format!("{0} {word} {0}", "word ".repeat(100));
         let huge = alloc::format!("pending {}", "word ".repeat(2000));
-        let texts: [String; 20] = [
+        let texts: [String; 21] = [
             "yet another page".into(),
             "# Notes\nNothing yet.".into(),
             "the best one yet".into(),
+            "No. 7 is the best one yet\nand it is moored".into(),
             "Build 88: finished, the rest: nothing".into(),
             "NAME READY STATUS shop 3/3 Running".into(),
             "status: missing".into(),

@@ -64,7 +64,7 @@ const RATIONALE: [&str; 23] = [
 const TITLES: [&str; 2] = ["description", "summary"];
 /// A field of [`RATIONALE`] that is the payload if the call also says who is to do it: what that one is briefed about.
 const BRIEF: &str = "brief";
-const GIVEN_TO: [&str; 5] = ["agent", "assignee", "recipient", "to", "worker"];
+const GIVEN_TO: [&str; 3] = ["assignee", "recipient", "worker"];
 /// Fields that tell what is to be run, read, asked or written.
 const PAYLOADS: [&str; 17] = [
     "action", "cmd", "code", "command", "content", "file", "filepath", "input", "path", "pattern", "prompt", "q",
@@ -634,8 +634,8 @@ mod tests {
             (json!({"assignee": "ida", "brief": "one"}), json!({"assignee": "ida", "brief": "two"}), false),
             (json!({"port": 7, "brief": "one"}), json!({"port": 7, "brief": "two"}), true),
             (
-                json!({"to": "ida", "text": "x", "brief": "one"}),
-                json!({"to": "ida", "text": "x", "brief": "two"}),
+                json!({"worker": "ida", "text": "x", "brief": "one"}),
+                json!({"worker": "ida", "text": "x", "brief": "two"}),
                 true,
             ),
             (json!({"command": "ls", "summary": "one"}), json!({"command": "ls", "summary": "two"}), true),

@@ -6,7 +6,6 @@
 
 use super::ends;
 use super::lines::trimmed;
-use super::root::denies_success;
 use super::scan::holds;
 use super::words::{listed, same};
 use crate::model::{Outcome, ToolResult};
@@ -66,18 +65,16 @@ struct Unwrapped<'a> {
     failed: bool,
 }
 
-/// A result without its envelopes, and as an error if its answer denies success; `None` if it is that already.
+/// A result without its envelopes; `None` if there are none.
 pub(crate) fn opened(result: &ToolResult) -> Option<ToolResult> {
-    let denied = || Unwrapped { output: Cow::Borrowed(&result.output), code: None, failed: true };
-    let mut found = open(&result.output).or_else(|| denies_success(&result.output).then(denied))?;
+    let mut found = open(&result.output)?;
     for _ in 1..DEEPEST {
         let Some(inner) = open(&found.output) else { break };
         let (code, failed) = (inner.code.or(found.code), inner.failed || found.failed);
         found = Unwrapped { output: Cow::Owned(inner.output.into_owned()), code, failed };
     }
     // What the host reports itself takes precedence.
-    let failed = found.failed || denies_success(&found.output);
-    let outcome = if failed && result.outcome == Outcome::Ok { Outcome::Error } else { result.outcome };
+    let outcome = if found.failed && result.outcome == Outcome::Ok { Outcome::Error } else { result.outcome };
     Some(ToolResult {
         outcome,
         exit_code: result.exit_code.or(found.code),
@@ -309,19 +306,6 @@ mod tests {
     fn open(output: &str) -> Option<(Outcome, Option<i32>, String)> {
         let result = ToolResult { output: output.into(), ..ToolResult::default() };
         opened(&result).map(|opened| (opened.outcome, opened.exit_code, opened.output))
-    }
-
-    #[test]
-    fn an_answer_that_denies_success_is_an_error() {
-        let no = r#"{"ok": false, "message": "the berth is taken"}"#;
-        assert_eq!(open(no), Some((Outcome::Error, None, no.to_string())));
-        let within = json!({"content": [{"type": "text", "text": no}]}).to_string();
-        assert_eq!(open(&within), Some((Outcome::Error, None, no.to_string())));
-        let yes = r#"{"ok": true, "message": "berth 7"}"#;
-        assert_eq!(open(yes), None);
-        // As an error it is nothing new.
-        let result = ToolResult { output: no.into(), outcome: Outcome::Denied, ..ToolResult::default() };
-        assert_eq!(opened(&result).map(|opened| opened.outcome), Some(Outcome::Denied));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::lines::{Lines, trimmed};
 use super::mask::Span;
 use super::scan::{BLOCK, MARKED, holds_mark, padded, unmarked_line_ends};
 use super::sorted;
-use super::words::{Sum, listed, runs, same_start};
+use super::words::{Sum, listed, runs, same_start, spaced};
 use crate::codec::codec;
 use crate::model::ToolCall;
 use alloc::{string::String, vec::Vec};
@@ -283,7 +283,7 @@ pub(crate) fn tells_trouble(output: &str) -> bool {
 const REPLY: usize = 600;
 
 /// Whether a short JSON answer says that the call did not succeed: `{"ok": false, "message": …}`.
-pub(super) fn denies_success(output: &str) -> bool {
+pub(crate) fn denies_success(output: &str) -> bool {
     let output = trimmed(output);
     if !output.starts_with('{') || output.len() > REPLY || !output.contains("false") {
         return false;
@@ -318,12 +318,18 @@ fn refuses(word: &str) -> bool {
     !word.contains(' ') && REJECTED.iter().any(|start| same_start(word, start))
 }
 
+/// Fewest words of a text that says that something is rejected and why.
+const REASON: usize = 4;
+
 /// What an answer says if it is a verdict that something is rejected: all of it if it is JSON, or what follows the
-/// colon in `request 7: rejected - the berth is taken`.
+/// colon in `request 7: rejected - the berth is taken`. Without a reason, such a text may acknowledge what was decided.
 pub(crate) fn rejection(output: &str) -> Option<&str> {
     if !output.starts_with('{') {
         let mut said = output.match_indices(": ").filter_map(|(at, colon)| output.get(at + colon.len()..));
-        return said.find(|said| said.split([' ', '.', ',', ';', '\n']).next().is_some_and(refuses));
+        let begins = |said: &&str| said.split([' ', '.', ',', ';', '\n']).next().is_some_and(refuses);
+        let counts =
+            |said: &&str| spaced(said).nth(1).is_some_and(|next| next.starts_with(|char: char| char.is_ascii_digit()));
+        return said.find(begins).filter(|said| spaced(said).count() >= REASON && !counts(said));
     }
     // Reading all of an answer is expensive.
     if !output.contains("false") && !output.split('"').any(refuses) {
@@ -570,9 +576,11 @@ mod tests {
             (r#"{"note": "rejected"}"#, false, false),
             (r#"{"status": "negotiated"}"#, false, false),
             ("request 7: rejected - the berth is taken", false, true),
-            ("Antrag 7: abgelehnt.", false, true),
+            ("Antrag 7: abgelehnt, der Platz ist vergeben", false, true),
+            ("Antrag 7: abgelehnt.", false, false),
             ("request 7: the berth is taken, so it was rejected", false, false),
             ("rejected: 0", false, false),
+            ("import: rejected 0, accepted 100", false, false),
         ] {
             assert_eq!((denies_success(answer), rejection(answer).is_some()), (denies, rejects), "{answer}");
         }

@@ -68,7 +68,7 @@ const FINAL: &str = "aborted backoff blocked broken canceled cancelled closed co
     unavailable unknown unreachable";
 /// Words that mean something is wrong with the request itself: it cannot succeed, whatever else is in progress.
 const HOPELESS: &str = "badconstraints crashloopbackoff createcontainerconfigerror dependencyneversatisfied errimagepull imagepullbackoff \
-    invalidaccount invalidimagename invalidqos jobheldadmin jobhelduser partitionnodelimit partitiontimelimit";
+    invalidaccount invalidimagename invalidqos partitionnodelimit partitiontimelimit";
 /// Words for states that change by themselves, even if another part is over, and words before them that deny it.
 const GOES_ON: &str = "enqueued inprogress pending progress queued running";
 const NONE: &str = "0 no none not";

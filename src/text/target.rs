@@ -94,16 +94,23 @@ pub(crate) fn target(call: &ToolCall, named: &ToolName, salt: u64) -> Option<Key
     found(call, named).map(|target| salted("target", salt, target.as_bytes()))
 }
 
-/// Bytes of an output in which a file is looked for.
-const NAMES_FILE: usize = 1024;
+/// Bytes at the head of an output in which a file is looked for.
+const NAMES_FILE: usize = 600;
 
-/// The key of the first file that an output names: the [`target`] of a call that edits it.
+/// The key of the first file that an output names: the [`target`] of a call that edits it. `src/cart.rs:20:9` and
+/// `src/cart.ts(12,5)` name it as well.
 pub(crate) fn named_file(output: &str, salt: u64) -> Option<Key> {
-    let apart = |char: char| char.is_whitespace() || "\"'`()[]<>,;".contains(char);
-    // `src/cart.rs:20:9`; a drive's name is a letter.
-    let path = |word: &'_ str| word.get(2..).and_then(|rest| rest.find(':')).map_or(word.len(), |at| at + 2);
-    let mut words = head(output, NAMES_FILE).split(apart).map(|word| word.get(..path(word)).unwrap_or_default());
-    words.find(|word| has_known_extension(word)).map(|word| salted("target", salt, shortened(word).as_bytes()))
+    let near = head(output, NAMES_FILE);
+    let outside = |char: char| char.is_whitespace() || "\"'`()[]<>,;".contains(char);
+    let path = near.match_indices('.').find_map(|(dot, _)| {
+        let extension = near.get(dot + 1..)?;
+        extension.starts_with(|char: char| char.is_ascii_alphabetic()).then_some(())?;
+        let end = dot + 1 + extension.find(|char: char| !char.is_ascii_alphanumeric()).unwrap_or(extension.len());
+        // Most dots end something else.
+        near.get(dot.checked_sub(1)?..end).filter(|end| has_known_extension(end))?;
+        near.get(..end)?.rsplit(outside).next()
+    })?;
+    Some(salted("target", salt, shortened(path).as_bytes()))
 }
 
 fn found<'a>(call: &'a ToolCall, tool: &ToolName) -> Option<Cow<'a, str>> {

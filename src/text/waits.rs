@@ -85,10 +85,13 @@ fn stated(text: &str) -> Option<i64> {
 
 /// The length of time given by an argument, in milliseconds; seconds unless the argument or its name says otherwise.
 fn milliseconds(name: &str, value: &Value) -> Option<i64> {
-    if let Some(text) = value.as_str() {
-        return stated(text);
-    }
-    let number = i64::try_from(value.as_u64()?).ok()?;
+    let number = match value {
+        Value::String(text) => match stated(text) {
+            Some(length) => return Some(length),
+            None => text.parse().ok()?,
+        },
+        value => i64::try_from(value.as_u64()?).ok()?,
+    };
     Some(number.saturating_mul(match () {
         () if any_listed(&MILLISECONDS, name) => 1,
         () if any_listed(&MINUTES, name) => 60_000,
@@ -213,7 +216,7 @@ pub(crate) fn waits(call: &ToolCall, named: &ToolName) -> (Waits, i64) {
         let lengths = arguments.into_iter().flatten().filter_map(|(name, value)| milliseconds(name, value));
         // With other arguments, the tool may wait and then show something.
         let plain = arguments.is_none_or(|arguments| {
-            arguments.values().all(|value| value.is_number() || value.as_str().and_then(stated).is_some())
+            arguments.iter().all(|(name, value)| value.is_number() || milliseconds(name, value).is_some())
         });
         (lengths.max().unwrap_or(0), plain && only_waits(&call.tool))
     } else {
@@ -307,6 +310,7 @@ mod tests {
             ("sleep_for", json!({"duration": "4m"}), true),
             ("wait", json!({"for": "30 seconds"}), true),
             ("wait", json!({"for": "30 barges"}), false),
+            ("sleep", json!({"seconds": "30"}), true),
             ("wait", json!({"for": "99999999999999999h"}), false),
             ("check_inbox", json!({"wait_s": "60"}), false),
             ("browser_wait", json!({"timeMs": 30_000}), true),

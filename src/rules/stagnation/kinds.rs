@@ -195,9 +195,12 @@ impl Kind {
         }
         let changed = next.changes != self.changes;
         let moves = next.line != self.line;
+        if troubled && looked_at && beside.moved_on {
+            return Comparison::Else;
+        }
         if troubled
             && looked_at
-            && (beside.mended || next.progress != 0 && next.progress != self.progress || next.left.is_less(&self.left))
+            && (next.progress != 0 && next.progress != self.progress || next.left.is_less(&self.left))
         {
             return Comparison::Further;
         }
@@ -247,7 +250,7 @@ pub(super) fn trouble(step: &Step, result: &ToolResult, salt: u64) -> u32 {
     let answer = result.output.as_str();
     let root = match step.error(result, salt) {
         Some(root) => root,
-        None if tells_trouble(answer) => frame(answer).into(),
+        None if !step.facts.waiting && tells_trouble(answer) => frame(answer).into(),
         None => match down(answer) {
             Some(state) => frame(state).into(),
             None => return 0,
@@ -281,7 +284,7 @@ impl Kinds {
         if sees != Visibility::Own {
             self.seen = step.seen_changes.after as u16;
         }
-        Before { listed, heard, waits, changes: self.changes, changed: self.changes != before, mended: false }
+        Before { listed, heard, waits, changes: self.changes, changed: self.changes != before, moved_on: false }
     }
 
     /// Records a step; true if its kind came to the same again and that counts.

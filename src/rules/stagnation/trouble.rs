@@ -19,6 +19,9 @@ const MENDED: u8 = 0x80;
 /// Bit of [`Trouble::since`]: something was written since. Restarting, deleting or installing something is no attempt
 /// of its own to fix an error.
 const WRITTEN: u8 = 1;
+/// Bits for files in [`Trouble::files`], and how many bits of it may be set until they are forgotten.
+const FILE_BITS: u32 = 24;
+const MOST_BITS: u32 = 10;
 /// Bit of [`Trouble::since`]: the latest file that an error named was edited since.
 const EDITED: u8 = 2;
 
@@ -32,7 +35,9 @@ const MEASURE: usize = 6;
 
 /// Key of an answer that something is not accepted: its words and its figures, since it may soon be accepted if those
 /// move.
-fn rejected(answer: &str) -> Option<Key> {
+fn rejected(call: &Call, answer: &str) -> Option<Key> {
+    // One thing after another may be turned down for the same reason.
+    let target = if answer.starts_with('{') { 0 } else { call.target.unwrap_or(0) };
     let answer = if answer.len() <= VERDICT { text::rejection(answer)? } else { return None };
     let words = answer.split(|char: char| !(char.is_alphanumeric() || matches!(char, '_' | '-' | '.' | ':')));
     let measures = words.filter(|word| {
@@ -40,7 +45,7 @@ fn rejected(answer: &str) -> Option<Key> {
     });
     let figures =
         measures.fold(0, |figures, word| combine("stagnation/figures", &[figures, key("figure", word.as_bytes())]));
-    Some(combine("stagnation/rejection", &[frame(answer).into(), figures]))
+    Some(combine("stagnation/rejection", &[frame(answer).into(), figures, target]))
 }
 
 /// Key of an answer that shows a cell without a value: `{"cell":"D4","shows":"#REF!"}`.
@@ -61,7 +66,8 @@ pub(super) struct Trouble {
     thing: u8,
     /// Progress that the error reports; 0 for none.
     progress: u32,
-    /// Eight bits of the mark of each of the latest four files that errors named, the latest lowest; 0 for none.
+    /// Eight bits of the mark of the file that the latest error named, 0 for none; and above them a bit for each that
+    /// errors named lately.
     files: u32,
     /// [`WRITTEN`] and [`EDITED`].
     since: u8,
@@ -103,21 +109,24 @@ impl ReturnPoints {
 impl Trouble {
     /// Records the file that an error names; true if no error named it lately and the one before it has been edited:
     /// one file after another has the same error and is mended, as compilers and linters report them.
-    pub(super) fn mends(&mut self, step: &Step, call: &Call, result: &ToolResult, salt: u64) -> bool {
-        let mark = |file| (mark(file) as u8).max(1);
-        if !step.facts.failed && step.root(result, salt).is_none() {
-            if call.edit != Edit::No && call.target.is_some_and(|target| mark(target) == self.files as u8) {
-                self.since |= EDITED;
-            }
+    pub(super) fn moves_on(&mut self, step: &Step, call: &Call, result: &ToolResult, salt: u64) -> bool {
+        let latest = |file: u32| (file & 0xff).max(1);
+        let edits = call.edit != Edit::No && !step.facts.failed;
+        if edits && call.target.is_some_and(|target| latest(mark(target)) == self.files & 0xff) {
+            self.since |= EDITED;
+        }
+        if !step.facts.failed && (edits || step.root(result, salt).is_none()) {
             return false;
         }
         let Some(file) = named_file(&result.output, salt).map(mark) else { return false };
-        let mended = self.since & EDITED != 0 && !self.files.to_le_bytes().contains(&file);
-        if file != self.files as u8 {
-            self.files = self.files << 8 | u32::from(file);
-        }
+        let bit = 0x100 << ((file >> 8) % FILE_BITS);
+        let moved = self.since & EDITED != 0 && self.files & bit == 0;
         self.since &= !EDITED;
-        mended
+        // With most bits set, hardly any file would be a new one.
+        let known = self.files & !0xff;
+        let known = if known.count_ones() < MOST_BITS { known } else { 0 };
+        self.files = known | bit | latest(file);
+        moved
     }
 
     /// Records a step; true if it ended in an error that came back and that counts.
@@ -129,7 +138,7 @@ impl Trouble {
         let retried = beside.changed && step.kin.is_same_call();
         let listed = beside.listed && !retried;
         let output = result.output.as_str();
-        let root = step.root(result, salt).or_else(|| rejected(output)).or_else(|| valueless(output));
+        let root = step.root(result, salt).or_else(|| rejected(call, output)).or_else(|| valueless(output));
         let thing = call.target.map_or(0, |target| (mark(target) as u8 & !MENDED).max(1));
         if root.is_none() && !step.facts.failed {
             if thing != 0 && thing == self.thing {
@@ -160,7 +169,7 @@ impl Trouble {
         // Progress counts for timeouts only: a build that breaks reports how far it got as well.
         let limited = |line: &str| line.split(' ').any(|word| LIMITED.iter().any(|one| word.eq_ignore_ascii_case(one)));
         let further = moved && before == sign && step.root_line(result).is_some_and(limited);
-        if step.fewer || next || further || beside.mended {
+        if step.fewer || next || further || beside.moved_on {
             self.again = None;
             return false;
         }

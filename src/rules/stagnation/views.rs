@@ -88,7 +88,7 @@ impl Views {
             self.fresh |= step.is_news && call.edit == Edit::No || scrolls(&call.name);
             return false;
         }
-        let passes = beside.waits || beside.mended || beside.listed && !call.asks.shows();
+        let passes = beside.waits || beside.moved_on || beside.listed && !call.asks.shows();
         let idle = core::mem::take(&mut self.fresh) || passes;
         // A place in few words is identified by its first line.
         let output = result.output.as_str();
