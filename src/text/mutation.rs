@@ -264,6 +264,9 @@ mod tests {
             "cd app && sed -i.bak -e 's/a/b/' config.toml && make",
             "cat > notes/plan.md <<'EOF'\n# Plan\nEOF",
             "echo 'max_depth = 3' >> settings.toml && cargo build",
+            "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: a.rs\n+let b = 2;\n*** End Patch\nEOF",
+            "apply_patch *** Begin Patch\n*** Update File: a.rs\n+let b = 2;\n*** End Patch",
+            "cd app && git apply <<'EOF'\n--- a/a.rs\n+++ b/a.rs\n@@ -1 +1 @@\n-a\n+b\nEOF",
         ] {
             assert!(holds("bash", json!({ "command": line })), "{line}");
         }
@@ -272,6 +275,7 @@ mod tests {
             "make clean && make -j4 all > build.log 2>&1 && tail build.log",
             "cp -r dist/assets /srv/www/assets && systemctl restart nginx",
             "echo done > x",
+            "git apply fixes/of/the/evening.patch && make all && make install",
         ] {
             assert!(!holds("bash", json!({ "command": line })), "{line}");
         }

@@ -7,8 +7,10 @@ use super::words::{listed, name_words};
 use alloc::vec::Vec;
 
 /// Programs that always change something.
-const PROGRAMS: [&str; 38] = [
+const PROGRAMS: [&str; 40] = [
     "add-content",
+    "apply_patch",
+    "applypatch",
     "chattr",
     "chgrp",
     "chmod",
@@ -265,9 +267,10 @@ pub(super) fn line_filters(line: &str) -> bool {
 /// Commands that prepare for the one that a line is about.
 pub(super) const PREPARE: [&str; 8] = [".", "cd", "echo", "export", "pushd", "set", "sleep", "source"];
 
-/// Whether a command line writes content that it contains: a here-document or words into a file, or an edit in place.
+/// Whether a command line writes content that it contains: a here-document or words into a file, a patch, or an edit in
+/// place.
 pub(super) fn line_writes(line: &str) -> bool {
-    let mut command = Beginning::default();
+    let (mut command, mut here) = (Beginning::default(), false);
     for token in Lexer::new(line).chain([Token::End]) {
         match token {
             Token::Word(word) => command.push(word),
@@ -277,10 +280,17 @@ pub(super) fn line_writes(line: &str) -> bool {
                     return true;
                 }
             }
-            Token::Here(_) => {}
+            Token::Here(_) => here = true,
             Token::End => {
-                let in_place = |args: &[&str]| args.iter().any(|arg| arg.starts_with("-i") || *arg == "-pi");
-                if command.program().is_some_and(|(name, args)| matches!(name, "sed" | "perl") && in_place(args)) {
+                let reads = core::mem::take(&mut here);
+                let writes = |(name, args): (&str, &[&str])| match name {
+                    "apply_patch" | "applypatch" => true,
+                    "patch" => reads,
+                    "git" => reads && args.first() == Some(&"apply"),
+                    "sed" | "perl" => args.iter().any(|arg| arg.starts_with("-i") || *arg == "-pi"),
+                    _ => false,
+                };
+                if command.program().is_some_and(writes) {
                     return true;
                 }
                 command.count = 0;

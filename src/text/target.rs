@@ -124,12 +124,29 @@ fn found<'a>(call: &'a ToolCall, tool: &ToolName) -> Option<Cow<'a, str>> {
             line_path(&line).map(|path| shortened(path).into_owned()).or_else(|| operands(&line)).map(Cow::Owned)
         }
     });
+    let patch = || {
+        let line = command(call, tool).filter(|line| line.starts_with("apply_patch"));
+        let texts = arguments.filter(|_| tool.edits).into_iter().flat_map(Map::values).filter_map(Value::as_str);
+        let own = line.as_deref().and_then(patched).map(|path| shortened(path).into_owned());
+        own.map(Cow::Owned).or_else(|| texts.into_iter().find_map(patched).map(shortened))
+    };
     let table = || arguments?.values().filter_map(Value::as_str).find_map(table).map(Cow::Owned);
     let other = || {
         let (name, value) = arguments.and_then(|map| least(map, &|name| listed_name(&OTHERS, name)))?;
         Some(Cow::Owned(alloc::format!("{name}={value}")))
     };
-    named.or_else(table).or_else(other)
+    named.or_else(patch).or_else(table).or_else(other)
+}
+
+/// Beginnings of the line that names the first file of a patch, and the lines among which it is.
+const PATCHES: [&str; 5] = ["*** Update File: ", "*** Add File: ", "*** Delete File: ", "+++ b/", "+++ "];
+const HEAD_OF_PATCH: usize = 8;
+
+/// The first file that a patch changes.
+fn patched(text: &str) -> Option<&str> {
+    let mut lines = text.lines().take(HEAD_OF_PATCH);
+    let path = lines.find_map(|line| PATCHES.iter().find_map(|start| line.strip_prefix(start)))?;
+    Some(path.split('\t').next().unwrap_or(path).trim())
 }
 
 /// The alphabetically first argument among the wanted names, whatever the order of the map.
@@ -441,6 +458,18 @@ mod tests {
                 json!({"command": "cd /srv && sudo systemctl status -n 20 cups | head"}),
                 Some("systemctl status cups"),
             ),
+            (
+                "apply_patch",
+                json!({"input": "*** Begin Patch\n*** Update File: src/a.ts\n@@\n-x\n+y"}),
+                Some("src/a.ts"),
+            ),
+            ("apply_patch", json!({"patch": "--- a/src/a.ts\t1\n+++ b/src/a.ts\t2\n@@"}), Some("src/a.ts")),
+            (
+                "shell",
+                json!({"command": "apply_patch <<'X'\n*** Begin Patch\n*** Add File: src/b.ts\n+y\nX"}),
+                Some("src/b.ts"),
+            ),
+            ("search", json!({"text": "*** Update File: src/a.ts"}), None),
             ("bash", json!({"command": "npm i quay@4"}), Some("npm install quay")),
             ("bash", json!({"command": "npm install --save quay@latest"}), Some("npm install quay")),
             ("bash", json!({"command": "sudo npm install --force quay"}), Some("npm install quay")),
