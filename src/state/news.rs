@@ -1,7 +1,6 @@
 //! Which steps of a task bring something new: a kind of call not made lately, an outcome that differs from the latest
-//! of its kind, a figure that keeps falling by the same amount, or other words or figures entered into one field of a form after
-//! another. The
-//! same answer with other figures is not new.
+//! of its kind, a figure that keeps falling by the same amount, or another value entered into one field of a form after
+//! another. The same answer with other figures is not new.
 
 use super::pairing::{Call, Step};
 use super::ring::Ring;
