@@ -126,7 +126,7 @@ impl News {
         now.other = before.map_or(0, |before| if alike.is_some() { before.other } else { half(before.sign) });
         // Fewer errors are fewer, whichever comes first.
         if let Some(before) = before.filter(|before| before.is_error() && now.is_error()) {
-            now.sum = Left::of(&result.output).count();
+            now.sum = Left::wrong(&result.output).map_or(0, |left| left.count());
             step.fewer = now.sum != 0 && now.sum < before.sum;
             now.sum = if before.sum == 0 || now.sum == 0 { now.sum.max(before.sum) } else { now.sum.min(before.sum) };
         } else if let Some(before) = alike {

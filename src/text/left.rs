@@ -21,14 +21,17 @@ pub(crate) struct Left {
 codec!(struct Left { count, of });
 
 impl Left {
-    /// The count in the last line that has one, or in a field of JSON.
+    /// The count of what is wrong or left in a field of JSON or in the last line that has one.
+    pub(crate) fn wrong(answer: &str) -> Option<Self> {
+        let told = |line| Some(Self { count: counted(line).0?, of: frame(line) });
+        fielded(answer, &NAMES).or_else(|| tail(answer, END).lines().rev().find_map(told))
+    }
+
+    /// The same; without any, the first count of the last line that has one.
     pub(crate) fn of(answer: &str) -> Self {
-        if let Some(told) = fielded(answer, &NAMES) {
-            return told;
-        }
-        let end = tail(answer, END);
-        let told = |line| Some(Self { count: counted(line)?, of: frame(line) });
-        end.lines().rev().find_map(told).unwrap_or_default()
+        let told = |line| Some(Self { count: counted(line).1?, of: frame(line) });
+        let last = || tail(answer, END).lines().rev().find_map(told);
+        Self::wrong(answer).or_else(last).unwrap_or_default()
     }
 
     /// The number of matches a search reports in its first line or in a field of JSON.
@@ -105,23 +108,55 @@ fn small(number: u64) -> u32 {
     u32::try_from(number.min(EXACT) + number.saturating_sub(EXACT) / 256).unwrap_or(u32::MAX)
 }
 
-/// The first whole number of a line that is followed by the word for what it counts.
-fn counted(line: &str) -> Option<u32> {
+/// Beginnings of words for what is wrong or left, in `3 tests failed` and `Failures: 11`.
+const WRONG: [&[u8]; 9] =
+    [b"error", b"fail", b"issue", b"left", b"mis", b"problem", b"remain", b"unresolved", b"violation"];
+/// Words between a number and one of those.
+const BETWEEN: usize = 2;
+
+fn begins(word: &[u8], ways: &[&[u8]]) -> bool {
+    ways.iter().any(|way| word.get(..way.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(way)))
+}
+
+/// The whole numbers of a line that count what is wrong or left, added up: `87 tests, 11 failures, 2 errors`; and the
+/// first number that is followed by the word for what it counts.
+fn counted(line: &str) -> (Option<u32>, Option<u32>) {
     let (bytes, mut at) = (line.as_bytes(), 0);
+    let (mut wrong, mut first) = (None, None);
     while let Some(start) = bytes.get(at..).and_then(first_digit).map(|digit| at + digit) {
         let end = end_of_digits(bytes, start);
-        let before = byte_before(bytes, start);
-        if matches!(before, b' ' | b'(' | b'[' | b'*' | b'=')
-            && let Some([b' ', word @ ..]) = bytes.get(end..)
-            && let Some(begin) = word.get(..LETTERS)
-            && begin.iter().all(|byte| byte.is_ascii_alphabetic() || !byte.is_ascii())
-            && !OTHERS.iter().any(|other| begin.eq_ignore_ascii_case(other))
-        {
-            return line.get(start..end).and_then(|number| number.parse().ok()).map(small);
-        }
         at = end.max(start + 1);
+        let counts = matches!(byte_before(bytes, start), b' ' | b'(' | b'[' | b'*' | b'=');
+        let Some(number) = line.get(start..end).and_then(|number| number.parse().ok()).map(small) else { continue };
+        let of = bytes.get(end..).and_then(|rest| rest.strip_prefix(b" ")).filter(|_| counts).unwrap_or_default();
+        // Of `9 of 40 tests failed`, the 9.
+        let whole = bytes.get(..start).is_some_and(|before| before.ends_with(b"of "));
+        let part = of.strip_prefix(b"of ").and_then(|of| of.get(end_of_digits(of, 0)..)).map(<[u8]>::trim_ascii_start);
+        if !whole && is_of_wrong(part.unwrap_or(of)) || is_labelled(bytes, start) {
+            wrong = Some(number.saturating_add(wrong.unwrap_or(0)));
+        }
+        let word = of.get(..LETTERS).unwrap_or_default();
+        let is_word = word.iter().all(|byte| byte.is_ascii_alphabetic() || !byte.is_ascii());
+        if first.is_none() && !word.is_empty() && is_word && !begins(of, &OTHERS) {
+            first = Some(number);
+        }
     }
-    None
+    (wrong, first)
+}
+
+/// Whether what follows a number names something wrong: `failed`, `previous errors`.
+fn is_of_wrong(of: &[u8]) -> bool {
+    let clause = of.split(|byte| matches!(byte, b',' | b';' | b'.' | b':' | b'|' | b'(' | b')')).next();
+    let words = clause.unwrap_or_default().split(|byte| *byte == b' ').take(BETWEEN + 1);
+    words.take_while(|word| word.first().is_some_and(|byte| !byte.is_ascii_digit())).any(|word| begins(word, &WRONG))
+}
+
+/// Whether the number at `start` is the value of a label for what is wrong: `Failures: 11`.
+fn is_labelled(bytes: &[u8], start: usize) -> bool {
+    let before = bytes.get(..start).unwrap_or_default().trim_ascii_end();
+    let Some(label) = before.strip_suffix(b":") else { return false };
+    let letters = label.iter().rev().take_while(|byte| byte.is_ascii_alphabetic()).count();
+    label.get(label.len() - letters..).is_some_and(|word| begins(word, &WRONG))
 }
 
 #[cfg(test)]
@@ -143,6 +178,27 @@ mod tests {
             ),
             ("a warning\n7 problems (7 errors)\n\n", "two warnings\n9 problems (9 errors)"),
             ("could not compile due to 2 previous errors", "could not compile due to 24 previous errors"),
+            ("87 tests completed, 9 failed", "87 tests completed, 11 failed"),
+            ("9 of 40 tests failed", "11 of 40 tests failed"),
+            (
+                "30 tests completed, 2 failed\n\nBUILD FAILED in 9s\n4 actionable tasks: 2 executed",
+                "30 tests completed, 5 failed\n\nBUILD FAILED in 8s\n3 actionable tasks: 2 executed",
+            ),
+            ("87 examples, 2 failures", "87 examples, 3 failures"),
+            ("2 doctests, 41 tests, 3 failures, 1 excluded", "2 doctests, 41 tests, 5 failures, 1 excluded"),
+            (
+                "61 runs, 140 assertions, 2 failures, 0 errors, 0 skips",
+                "61 runs, 140 assertions, 1 failures, 4 errors, 0 skips",
+            ),
+            (
+                "Executed 30 tests, with 2 failures (0 unexpected) in 1.5 (1.6) seconds",
+                "Executed 30 tests, with 4 failures (0 unexpected) in 1.4 (1.5) seconds",
+            ),
+            ("Tests run: 52, Failures: 3, Errors: 0, Skipped: 1", "Tests run: 52, Failures: 2, Errors: 4, Skipped: 1"),
+            (
+                "Failed!  - Failed:     4, Passed:    48, Skipped:     0, Total:    52",
+                "Failed!  - Failed:     9, Passed:    43, Skipped:     0, Total:    52",
+            ),
             ("closed with 6981963612 bytes left", "closed with 7654923960 bytes left"),
             (
                 r#"{"run":"9f","rows":58211,"rejected": 131,"by":{"zip":41}}"#,
