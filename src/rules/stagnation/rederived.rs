@@ -14,7 +14,7 @@ use crate::text::{Edit, Strength, combine, frame, key, mark, normalise};
 use alloc::{boxed::Box, format, string::String, vec::Vec};
 
 /// Bytes up to which an answer says hardly anything but its figures.
-const SHORT: usize = 160;
+const SHORT: usize = 256;
 /// Digits, without zeros at the ends, from which a figure does not recur by chance.
 const DIGITS: usize = 6;
 /// The same for a share, a figure below 1, which counts half.
@@ -24,10 +24,18 @@ const SEVERAL: usize = 8;
 
 /// Present once an answer has held such a figure.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Rederived(Option<Box<Figure>>);
+pub(super) struct Rederived(Option<Box<Figures>>);
 codec!(struct Rederived(_));
 
-/// The latest such figure, and the calls in a row that came to it.
+/// The latest figure, and the one before it: now and then two are shown beside each other.
+#[derive(Clone, Debug, Default)]
+struct Figures {
+    latest: Figure,
+    before: Figure,
+}
+codec!(struct Figures { latest, before });
+
+/// Such a figure, and the calls that came to it.
 #[derive(Clone, Debug, Default)]
 struct Figure {
     figure: u32,
@@ -56,7 +64,7 @@ impl Rederived {
     /// Records a step; true if it came to the figure that another call had come to.
     pub(super) fn took(&mut self, step: &Step, call: &Call, answer: &str, salt: u64) -> bool {
         if call.edit != Edit::No && !step.facts.failed {
-            self.0.iter_mut().for_each(|known| known.edited = true);
+            self.0.iter_mut().for_each(|known| (known.latest.edited, known.before.edited) = (true, true));
         }
         if call.polling || step.facts.failed || answer.len() > SHORT {
             return false;
@@ -76,26 +84,31 @@ impl Rederived {
         }
         let said = if several { frame(&masked).into() } else { 0 };
         let figure = mark(combine("stagnation/figure", &[key("figure", digits.as_bytes()), said, salt])).max(1);
-        let mut known = self.0.take().filter(|known| known.figure == figure).unwrap_or_default();
-        let again = known.figure != 0 && known.call != mark(call.key);
-        (known.figure, known.call) = (figure, mark(call.key));
-        known.share = told == Telling::Share;
-        if again {
-            let worth = if known.share { TROUBLE / 2 } else { TROUBLE };
-            let edited = core::mem::take(&mut known.edited);
-            known.points = known.points.saturating_add(if edited { worth / 2 } else { worth });
-            known.seen.add(step.sighting, step.onset);
+        let Figures { latest, before } = &mut **self.0.get_or_insert_default();
+        if latest.figure != figure {
+            core::mem::swap(latest, before);
         }
-        self.0 = Some(known);
+        if latest.figure != figure {
+            *latest = Figure { figure, ..Figure::default() };
+        }
+        let again = latest.call != 0 && latest.call != mark(call.key);
+        latest.call = mark(call.key);
+        latest.share = told == Telling::Share;
+        if again {
+            let worth = if latest.share { TROUBLE / 2 } else { TROUBLE };
+            let edited = core::mem::take(&mut latest.edited);
+            latest.points = latest.points.saturating_add(if edited { worth / 2 } else { worth });
+            latest.seen.add(step.sighting, step.onset);
+        }
         again
     }
 
     pub(super) fn points(&self) -> u32 {
-        self.0.as_ref().map_or(0, |known| known.points)
+        self.0.as_ref().map_or(0, |known| known.latest.points)
     }
 
     pub(super) fn signal(&self, cx: &Cx<'_>) -> Option<Signal> {
-        let known = self.0.as_ref()?;
+        let known = &self.0.as_ref()?.latest;
         let found = Stuck {
             kind: "same-figure",
             name: "figure",
@@ -112,7 +125,7 @@ impl Rederived {
     }
 
     pub(super) fn fits(&self) -> bool {
-        self.0.as_ref().is_none_or(|known| known.seen.fits())
+        self.0.as_ref().is_none_or(|known| known.latest.seen.fits() && known.before.seen.fits())
     }
 }
 
