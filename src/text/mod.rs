@@ -102,7 +102,7 @@ pub(crate) use request::{
 pub(crate) use results::all_pass;
 pub(crate) use root::{Tokens, denies_success, down, first_mark, rejection, root_place, tells_trouble};
 pub(crate) use safe::printable;
-pub(crate) use said::said;
+pub(crate) use said::{is_order, misses_call, said};
 pub(crate) use signature::Signatures;
 pub(crate) use similar::{Pattern, gist, is_gist};
 pub(crate) use similarity::Request;
