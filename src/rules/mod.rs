@@ -314,6 +314,8 @@ pub(crate) struct RunView {
     pub(crate) first: Option<Key>,
     /// New outcomes in other tasks than those in which work was handed over.
     pub(crate) elsewhere: u16,
+    /// How often the user or the system prompt ordered something to be repeated; 0 if not.
+    pub(crate) ordered: u32,
 }
 
 impl RunView {
@@ -329,6 +331,7 @@ impl RunView {
             own_mutations: run.counted.mutations_of(run.standings.agent()),
             steps: run.counted.steps,
             elsewhere: run.handed.elsewhere(),
+            ordered: run.ordered.times(),
             alone,
             first: if alone { None } else { run.standings.first(run.lanes.here()) },
             ..Self::spent(run)

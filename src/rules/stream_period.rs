@@ -10,7 +10,7 @@ use crate::rules::streak::capped_confidence;
 use crate::rules::streams::{Listener, Streams, WHOLE, channel_words};
 use crate::rules::{Cx, Extra, Fact, Facts, Limits, Outlook, Rule, Signal, SignalParts, View, rungs};
 use crate::state::Sighting;
-use crate::text::{Key, Periods, Repetition, combine};
+use crate::text::{Key, ORDERED_MOST, Periods, Repetition, combine};
 use alloc::{format, vec};
 
 /// Characters from which a repeated unit counts as long.
@@ -100,6 +100,10 @@ impl Rule for StreamPeriod {
         let heard = state.hear(fact, cx, whole, |periods, text| {
             let mut strongest: Option<(u32, Repetition)> = None;
             periods.feed(text, floor, |found| {
+                // A watch without an end is no order to write something that often.
+                if cx.run.ordered < ORDERED_MOST && found.covered / found.period.max(1) <= cx.run.ordered {
+                    return;
+                }
                 let count = weigh(&found, cx.limits, &cx.config.conventions);
                 // At equal evidence, the earlier onset wins.
                 if strongest.is_none_or(|(most, known)| (count, known.offset) > (most, found.offset)) {
@@ -157,6 +161,19 @@ mod tests {
     use alloc::{format, string::String, vec::Vec};
 
     const RULE: &str = "stream-period";
+
+    #[test]
+    fn copies_that_were_ordered() {
+        let line = "The heron is not to be disturbed at its nest.\n";
+        let play = |order: &str, copies: usize| {
+            let order = format!(r#"{{"type":"message","role":"user","text":"{order}"}}"#);
+            events("{}", [order].into_iter().chain((0..copies).map(|_| delta(line))))
+        };
+        play("Write that down fifty times, for the blackboard.", 50).expect(RULE, &[]);
+        play("Schreib das 50-mal untereinander.", 50).expect(RULE, &[]);
+        play("Write that down 50 times.", 75).last(RULE, Halt);
+        play("Write that down.", 50).last(RULE, Halt);
+    }
 
     /// The text, streamed in pieces of `size` characters.
     fn streamed(text: &str, size: usize) -> Played {

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 /// Bytes of the longest message that is read: a longer one is a brief with figures of its own.
 const LONGEST: usize = 1500;
 /// The highest count that is returned; a watch has no end and counts as this.
-const MOST: u32 = 100;
+pub(crate) const MOST: u32 = 100;
 const WATCH: u32 = MOST;
 /// Words after `every` within which a span of time makes it a watch: `every half minute`.
 const WITHIN: u32 = 4;
