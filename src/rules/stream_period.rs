@@ -10,7 +10,7 @@ use crate::rules::streak::capped_confidence;
 use crate::rules::streams::{Listener, Streams, WHOLE, channel_words};
 use crate::rules::{Cx, Extra, Fact, Facts, Limits, Outlook, Rule, Signal, SignalParts, View, rungs};
 use crate::state::Sighting;
-use crate::text::{Key, ORDERED_MOST, Periods, Repetition, combine};
+use crate::text::{Key, Periods, Repetition, combine};
 use alloc::{format, vec};
 
 /// Characters from which a repeated unit counts as long.
@@ -100,8 +100,7 @@ impl Rule for StreamPeriod {
         let heard = state.hear(fact, cx, whole, |periods, text| {
             let mut strongest: Option<(u32, Repetition)> = None;
             periods.feed(text, floor, |found| {
-                // A watch without an end is no order to write something that often.
-                if cx.run.ordered < ORDERED_MOST && found.covered / found.period.max(1) <= cx.run.ordered {
+                if found.covered / found.period.max(1) <= cx.run.ordered {
                     return;
                 }
                 let count = weigh(&found, cx.limits, &cx.config.conventions);

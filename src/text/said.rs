@@ -20,7 +20,7 @@ pub(crate) struct ComparedMessage {
 
 /// The comparable form of a message; `None` if it is blank.
 pub(crate) fn said(text: &str, salt: u64) -> Option<ComparedMessage> {
-    let sentence = spaced(text).nth(SENTENCE - 1).is_some();
+    let sentence = spaced(text).nth(SENTENCE - 1).is_some() && !calculates(text);
     let mut said = String::with_capacity(text.len());
     let mut length = 0usize;
     for word in spaced(text) {
@@ -52,6 +52,15 @@ pub(crate) fn said(text: &str, salt: u64) -> Option<ComparedMessage> {
     }
     let domain = if long { "said/long" } else { "said" };
     (length != 0).then(|| ComparedMessage { key: salted(domain, salt, said.as_bytes()), long })
+}
+
+/// Whether a text calculates: `8 × 9`, `16+8 = 24`. Its figures are what it is about, however small.
+fn calculates(text: &str) -> bool {
+    text.match_indices(['×', '*', '+', '÷', '=']).any(|(at, sign)| {
+        let (before, after) = (text.get(..at).unwrap_or_default(), text.get(at + sign.len()..).unwrap_or_default());
+        let digit = |char: char| char.is_ascii_digit();
+        before.trim_end().ends_with(digit) && after.trim_start().starts_with(digit)
+    })
 }
 
 /// Minimum number of words in a text that can carry news.
@@ -125,6 +134,8 @@ mod tests {
         assert!(same("I will  try\nagain 7", " I will try again 12 "));
         assert!(!same("We can go down to 5400 kroner", "We can go down to 5300 kroner"));
         assert!(!same("step 7 done", "step 8 done"));
+        assert!(!same("Right! And what is 8 × 6, please?", "Right! And what is 7 × 9, please?"));
+        assert!(same("This is attempt 3 of 10, x=1", "This is attempt 4 of 10, x=2"));
         assert!(!same("I will try again", "i will try again"));
         assert_eq!(said(" \n\t"), None);
         assert!(said(&"word ".repeat(40)).is_some_and(|said| said.long));

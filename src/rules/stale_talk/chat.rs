@@ -16,6 +16,45 @@ pub(super) const NAMES: u32 = 3;
 /// Speakers kept: among more than three, each may simply have its turn.
 const SPEAKERS: usize = 3;
 
+/// Beginnings of words, or whole words, of thanks and farewells.
+const COURTESIES: [&str; 29] = [
+    "agradec",
+    "agradeç",
+    "anytime",
+    "appreciat",
+    "au revoir",
+    "bedankt",
+    "danke",
+    "dziękuj",
+    "encantad",
+    "gerne",
+    "goodbye",
+    "gracias",
+    "grazie",
+    "likewise",
+    "merci",
+    "obrigad",
+    "piacere",
+    "plaisir",
+    "pleasure",
+    "prazer",
+    "remerci",
+    "tschüss",
+    "welcome",
+    "благодар",
+    "спасибо",
+    "ありがとう",
+    "不客气",
+    "感謝",
+    "谢谢",
+];
+
+/// Whether a message thanks or takes leave: what else it says is hardly new.
+pub(super) fn is_courteous(text: &str) -> bool {
+    let text = text.to_lowercase();
+    text.contains("thank") || COURTESIES.iter().any(|courtesy| text.contains(courtesy))
+}
+
 #[derive(Clone, Debug, Default)]
 pub(super) struct Chat {
     speakers: Ring<Key>,
