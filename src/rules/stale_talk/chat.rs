@@ -49,8 +49,11 @@ const COURTESIES: [&str; 29] = [
     "谢谢",
 ];
 
-/// Whether a message thanks or takes leave: what else it says is hardly new.
+/// Whether a message thanks or takes leave, and warmly: what else it says is hardly new.
 pub(super) fn is_courteous(text: &str) -> bool {
+    if text.len() > LONGEST || !text.contains(['!', '！']) {
+        return false;
+    }
     let text = text.to_lowercase();
     text.contains("thank") || COURTESIES.iter().any(|courtesy| text.contains(courtesy))
 }
