@@ -16,6 +16,7 @@ mod rederived;
 mod revisits;
 mod things;
 mod trouble;
+mod undone;
 mod views;
 
 use crate::codec::codec;
@@ -23,7 +24,7 @@ use crate::model::{HaltReason, Recommendation, ToolResult};
 use crate::rules::streak::{Streak, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, SignalParts};
 use crate::state::Step;
-use crate::text::{Key, combine};
+use crate::text::{Edit, Key, combine};
 use agents::Agents;
 use alloc::string::String;
 use kinds::{line, trouble};
@@ -180,11 +181,21 @@ impl Rule for Stagnation {
     const LIMITS: Limits = Limits::ladder(FULL, 0, 0, 0);
     const OUTLIVES_EVIDENCE: bool = true;
     const IN_LANE: bool = true;
-    const SEES: Facts = Facts::STEP.and(Facts::USER_MESSAGE).and(Facts::MESSAGE);
+    const SEES: Facts = Facts::CALL.and(Facts::STEP).and(Facts::USER_MESSAGE).and(Facts::MESSAGE);
     type State = State;
+
+    #[inline]
+    fn heeds(_: &State, fact: &Fact<'_>, _: &Cx<'_>) -> bool {
+        !matches!(fact, Fact::Call(call, _) if call.edit == Edit::No)
+    }
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         match fact {
+            Fact::Call(call, payload) => {
+                let trouble = &mut state.agents.known(call.agent).filter(|_| call.edit != Edit::No)?.trouble;
+                let undone = trouble.rewrites(call, payload, cx)?;
+                cx.limits.reached(trouble.points(), 1).then_some(undone)
+            }
             Fact::Step(step, result) => state.step(step, result, cx),
             Fact::UserMessage(_) => {
                 // A message right after an answer is about that answer; after the agent's own words it begins a new
@@ -246,6 +257,48 @@ mod tests {
     fn log(at: usize, says: &str) -> (&'static str, String, &'static str, String) {
         let line = format!(r#"{{"command":"berthctl log crane-{at}f8-x{at}m"}}"#);
         ("bash", line, "ok", format!("started {at}00 ms ago\nloading the plan of berth\n{says}"))
+    }
+
+    #[test]
+    fn edits_that_are_taken_back() {
+        let edit = |file: &str, old: &str, new: &str| {
+            let args = format!("{}", serde_json::json!({"path": file, "old_string": old, "new_string": new}));
+            ("edit", args, "ok", format!("{file} has been updated"))
+        };
+        let build = |what: &str| ("build", r#"{"command":"make check"}"#.into(), "error", format!("error: {what}"));
+        let (open, shut) = ("sluice: Gate | None = None", "sluice: Gate = Gate()");
+        let round = |n: usize| {
+            let other = [("gate.py", "x = 1234", "x = 5678"), ("mole.py", "tide = low()", "tide = high()")][n % 2];
+            [
+                edit("lock.py", open, shut),
+                build(&format!("cannot open a gate that is already open, line {}", n * 7 + 3)),
+                edit(other.0, &format!("{} # {n}", other.1), &format!("{} # {n}", other.2)),
+                edit("lock.py", shut, open),
+                build(&format!("the gate may be None, seen from basin {n}")),
+            ]
+        };
+        let rounds = |rounds: usize| play((0..rounds).flat_map(round));
+        assert!(rounds(4).found(RULE).iter().any(|(_, level)| *level == Nudge));
+        rounds(1).expect(RULE, &[]);
+        // One attempt after another is taken back, each another one, and all at different places.
+        let attempt = |n: usize| {
+            let line = format!("basin.fill({})", ["tide", "rain", "river", "spring", "pump", "melt", "dew"][n % 7]);
+            let trace = format!("{line}\nprint(level_{n})");
+            [
+                edit("lock.py", &line, &trace),
+                build(&format!("leak {n} in wall {}", n * n)),
+                edit("lock.py", &trace, &line),
+            ]
+        };
+        let attempts = play((0..7).flat_map(attempt));
+        assert!(!attempts.findings(RULE).iter().any(|found| found.message.contains("put back")));
+        // The same without a failure in between: two versions are compared.
+        let compare = |n: usize| {
+            let run = ("bench", format!(r#"{{"run":{n}}}"#), "ok", format!("{} ms", 40 + n * 3 % 7));
+            if n.is_multiple_of(2) { [edit("lock.py", open, shut), run] } else { [edit("lock.py", shut, open), run] }
+        };
+        let compared = play((0..8).flat_map(compare));
+        assert!(!compared.findings(RULE).iter().any(|found| found.message.contains("put back")));
     }
 
     #[test]

@@ -39,6 +39,7 @@ mod outcome;
 mod pattern;
 mod programs;
 mod refusal;
+mod replaced;
 mod request;
 mod results;
 mod root;
@@ -95,6 +96,7 @@ pub(crate) use novelty::{BLOCK_WORDS, Novelty};
 pub(crate) use orders::{MOST as ORDERED_MOST, ordered_times, orders_sweep, orders_wait};
 pub(crate) use outcome::{ComparedText, Empty, Glance, OutcomeFacts, Scratch, glance, outcome, seen};
 pub(crate) use refusal::Refusal;
+pub(crate) use replaced::{Replaced, replaced};
 pub(crate) use request::{
     Asks, REASONS, asks, delegated, ends, enters, has_digit, is_reason, pages, reads_as_prose, records, request_goal,
     request_words, scrolls, sent, steers, word_hashes,

@@ -57,6 +57,12 @@ impl Agents {
         &mut self.latest
     }
 
+    /// The agent, if it is one of the two.
+    pub(super) fn known(&mut self, agent: Key) -> Option<&mut Agent> {
+        let mark = if agent == 0 { 0 } else { mark(agent) };
+        core::iter::once(&mut self.latest).chain(self.other.as_deref_mut()).find(|known| known.mark == mark)
+    }
+
     /// The user has spoken: what is done from now on was asked for.
     pub(super) fn heard(&mut self) {
         for agent in core::iter::once(&mut self.latest).chain(self.other.as_deref_mut()) {

@@ -1,13 +1,14 @@
 //! One error that comes back whatever is called: an install with ever new flags, a rewritten cell, a build after each
 //! edit; or a few errors that alternate. An answer that something is not accepted counts as an error.
 
+use super::undone::Undone;
 use super::{Before, INSTEAD, Stuck, TROUBLE, TROUBLE_CHANGED};
 use crate::codec::codec;
 use crate::model::{HaltReason, ToolResult};
 use crate::rules::streak::Streak;
-use crate::rules::{Cx, Signal};
+use crate::rules::{Cx, Payload, Signal};
 use crate::state::{Call, Recent, Step};
-use crate::text::{self, Edit, Key, combine, down, frame, key, mark, named_file, progress, told};
+use crate::text::{self, Edit, Key, combine, down, frame, key, mark, named_file, progress, replaced, told};
 use alloc::{boxed::Box, format};
 
 /// Errors kept to find those that alternate.
@@ -80,8 +81,10 @@ codec!(struct Trouble { sign, round, thing, progress, files, since, again });
 struct ErrorReturns {
     back: ReturnPoints,
     turns: ErrorRow,
+    /// Present once something was edited since.
+    undone: Option<Box<Undone>>,
 }
-codec!(struct ErrorReturns { back, turns });
+codec!(struct ErrorReturns { back, turns, undone });
 
 /// How often errors came back, and the points for it.
 #[derive(Clone, Debug, Default)]
@@ -162,6 +165,9 @@ impl Trouble {
         self.since &= !WRITTEN;
         let before = core::mem::replace(&mut self.sign, sign);
         let last = core::mem::replace(&mut self.thing, thing);
+        if let Some(undone) = self.again.as_mut().and_then(|again| again.undone.as_mut()) {
+            undone.fails();
+        }
         // One thing after another fails and is fixed.
         let next = last & MENDED != 0 && thing != 0 && thing != last & !MENDED;
         let progress = progress(output);
@@ -183,7 +189,7 @@ impl Trouble {
         if before == 0 {
             return false;
         }
-        let ErrorReturns { back, turns } = &mut **self.again.get_or_insert_default();
+        let ErrorReturns { back, turns, .. } = &mut **self.again.get_or_insert_default();
         *back = ReturnPoints::default();
         turns.known.met(before);
         let known = turns.known.met(sign);
@@ -200,12 +206,25 @@ impl Trouble {
         *self = Self { round: self.round, since: self.since & WRITTEN, ..Self::default() };
     }
 
+    /// A call is about to run. If it puts back a text that an earlier edit replaced in the same file, and errors go on
+    /// coming, returns how often that has happened.
+    pub(super) fn rewrites(&mut self, call: &Call, payload: &Payload<'_>, cx: &Cx<'_>) -> Option<Signal> {
+        let again = self.again.as_deref_mut()?;
+        let edit = replaced(payload.args.as_ref()?, cx.salt)?;
+        let undone = again.undone.get_or_insert_default();
+        undone.takes(edit, mark(call.target?), call.onset, cx).then(|| undone.signal(call, cx))
+    }
+
     pub(super) fn points(&self) -> u32 {
-        self.again.as_ref().map_or(0, |again| again.back.points.max(again.turns.back.points))
+        let points = |again: &ErrorReturns| {
+            let undone = again.undone.as_ref().map_or(0, |undone| undone.points);
+            again.back.points.max(again.turns.back.points).max(undone)
+        };
+        self.again.as_deref().map_or(0, points)
     }
 
     pub(super) fn signal(&self, cx: &Cx<'_>) -> Option<Signal> {
-        let ErrorReturns { back, turns } = self.again.as_deref()?;
+        let ErrorReturns { back, turns, .. } = self.again.as_deref()?;
         let (back, what, which) = if back.points < turns.back.points {
             (&turns.back, "earlier errors came back in turn", 0)
         } else {
@@ -225,6 +244,10 @@ impl Trouble {
     }
 
     pub(super) fn fits(&self) -> bool {
-        self.again.as_ref().is_none_or(|again| again.back.seen.fits() && again.turns.back.seen.fits())
+        let fits = |again: &ErrorReturns| {
+            let undone = again.undone.as_ref().is_none_or(|undone| undone.fits());
+            again.back.seen.fits() && again.turns.back.seen.fits() && undone
+        };
+        self.again.as_deref().is_none_or(fits)
     }
 }
