@@ -280,9 +280,10 @@ mod tests {
         let rounds = |rounds: usize| play((0..rounds).flat_map(round));
         assert!(rounds(4).found(RULE).iter().any(|(_, level)| *level == Nudge));
         rounds(1).expect(RULE, &[]);
-        // One attempt after another is taken back, each another one, and all at different places.
+        // One attempt after another is taken back, at different places or at one.
         let attempt = |n: usize| {
             let line = format!("basin.fill({})", ["tide", "rain", "river", "spring", "pump", "melt", "dew"][n % 7]);
+            let line = if n < 7 { line } else { "basin.fill(lake)".into() };
             let trace = format!("{line}\nprint(level_{n})");
             [
                 edit("lock.py", &line, &trace),
@@ -290,7 +291,7 @@ mod tests {
                 edit("lock.py", &trace, &line),
             ]
         };
-        let attempts = play((0..7).flat_map(attempt));
+        let attempts = play((0..14).flat_map(attempt));
         assert!(!attempts.findings(RULE).iter().any(|found| found.message.contains("put back")));
         // The same without a failure in between: two versions are compared.
         let compare = |n: usize| {

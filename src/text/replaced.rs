@@ -34,6 +34,8 @@ const FEWEST: usize = 6;
 pub(crate) struct Replaced {
     pub(crate) old: u32,
     pub(crate) new: u32,
+    /// The new text is a part of the old one: something is taken out.
+    pub(crate) removes: bool,
 }
 
 /// What the arguments of an edit replace; `None` if they do not say.
@@ -69,11 +71,10 @@ fn patch(text: &str, salt: u64) -> Option<Replaced> {
 }
 
 fn marks(old: &str, new: &str, salt: u64) -> Option<Replaced> {
-    let of = |text: &str| {
-        let text: String = text.split_whitespace().collect();
-        (text.len() >= FEWEST).then(|| mark(salted("replaced", salt, text.as_bytes())).max(1))
-    };
-    Some(Replaced { old: of(old)?, new: of(new)? })
+    let [old, new] = [old, new].map(|text| text.split_whitespace().collect::<String>());
+    let mark = |text: &str| mark(salted("replaced", salt, text.as_bytes())).max(1);
+    let tells = old.len() >= FEWEST && new.len() >= FEWEST;
+    tells.then(|| Replaced { old: mark(&old), new: mark(&new), removes: old.contains(&new) })
 }
 
 #[cfg(test)]
@@ -98,7 +99,8 @@ mod tests {
             assert_eq!(said(args.clone()), Some(plain), "{args}");
         }
         let back = said(json!({"old_str": "let a = 2;", "new_str": "let a = 1;"})).unwrap();
-        assert_eq!((back.old, back.new), (plain.new, plain.old));
+        assert_eq!((back.old, back.new, back.removes), (plain.new, plain.old, false));
+        assert!(said(json!({"old_str": "probe()\nlet a = 2;", "new_str": "let a = 2;"})).unwrap().removes);
         for args in [
             json!({"path": "a.rs", "content": "let a = 1;"}),
             json!({"old_string": "}", "new_string": "};"}),

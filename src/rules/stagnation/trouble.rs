@@ -72,7 +72,7 @@ pub(super) struct Trouble {
     files: u32,
     /// [`WRITTEN`] and [`EDITED`].
     since: u8,
-    /// Present once it has come back, or followed another one.
+    /// Present once it has come back, or followed another one, or something was edited after it.
     again: Option<Box<ErrorReturns>>,
 }
 codec!(struct Trouble { sign, round, thing, progress, files, since, again });
@@ -209,9 +209,11 @@ impl Trouble {
     /// A call is about to run. If it puts back a text that an earlier edit replaced in the same file, and errors go on
     /// coming, returns how often that has happened.
     pub(super) fn rewrites(&mut self, call: &Call, payload: &Payload<'_>, cx: &Cx<'_>) -> Option<Signal> {
-        let again = self.again.as_deref_mut()?;
+        if self.sign == 0 {
+            return None;
+        }
         let edit = replaced(payload.args.as_ref()?, cx.salt)?;
-        let undone = again.undone.get_or_insert_default();
+        let undone = self.again.get_or_insert_default().undone.get_or_insert_default();
         undone.takes(edit, mark(call.target?), call.onset, cx).then(|| undone.signal(call, cx))
     }
 

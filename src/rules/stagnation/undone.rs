@@ -1,8 +1,8 @@
 //! Edits that are taken back and made again while errors go on coming: a type made nullable and non-null in turn, an
 //! annotation put on and off.
 //!
-//! No two edits need be the same, nor the errors between them. What comes back is a text that an earlier edit replaced in
-//! that file. Taking back one attempt after another is ordinary work; the same text coming back again is not.
+//! No two edits need be the same, nor the errors between them. Taking back one attempt after another is ordinary work:
+//! the original text comes back each time. What tells is an attempt that was taken back and is made again.
 
 use super::Stuck;
 use crate::codec::codec;
@@ -13,26 +13,28 @@ use crate::state::{Call, Onset, Ring};
 use crate::text::{Key, Replaced, combine};
 use alloc::format;
 
-/// Replaced texts remembered, and those of them that came back.
-const REPLACED: usize = 16;
-const RETURNED: usize = 8;
-/// Points for a text that comes back for the first time, most points for those together, and points for later times.
-const FIRST: u32 = 4;
-const MOST_FIRST: u32 = 8;
-const AGAIN: u32 = 5;
+/// Texts remembered that were replaced, and that edits put in.
+const TEXTS: usize = 16;
+/// Points for an attempt that was taken back and is made again, and for taking back what has been made again.
+const AGAIN: u32 = 6;
+const BACK_AGAIN: u32 = 4;
+/// Points for an original text that comes back before, and the most for all of those.
+const BACK: u32 = 2;
+const MOST_BACK: u32 = 4;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Undone {
-    /// Each with its file.
+    /// Marks of texts with their files.
     replaced: Ring<u32>,
-    returned: Ring<u32>,
-    /// Something has failed since the latest return.
+    tried: Ring<u32>,
+    /// Something has failed since a text came back.
     failed: bool,
-    first: u32,
+    /// An attempt has been made again.
+    again: bool,
     pub(super) points: u32,
     seen: Streak,
 }
-codec!(struct Undone { replaced, returned, failed, first, points, seen });
+codec!(struct Undone { replaced, tried, failed, again, points, seen });
 
 impl Undone {
     pub(super) fn fails(&mut self) {
@@ -43,20 +45,24 @@ impl Undone {
     pub(super) fn takes(&mut self, edit: Replaced, file: u32, onset: Onset, cx: &Cx<'_>) -> bool {
         let in_file = |text: u32| text ^ file.rotate_left(7);
         let (old, new) = (in_file(edit.old), in_file(edit.new));
-        let back =
-            edit.old != edit.new && self.replaced.holds(|text| *text == new) && core::mem::take(&mut self.failed);
-        if back {
-            let points = if self.returned.met(new, RETURNED) {
-                AGAIN
-            } else {
-                let points = FIRST.min(MOST_FIRST - self.first);
-                self.first += points;
-                points
-            };
-            self.points = self.points.saturating_add(points);
-            self.seen.add(cx.here, onset);
+        if old == new {
+            return false;
         }
-        self.replaced.met(old, REPLACED);
+        let known = self.replaced.holds(|text| *text == new);
+        let back = known && core::mem::take(&mut self.failed);
+        if back {
+            let attempt = self.tried.holds(|text| *text == new);
+            self.again |= attempt;
+            self.points = match (attempt, self.again) {
+                (true, _) => self.points.saturating_add(AGAIN),
+                (false, true) => self.points.saturating_add(BACK_AGAIN),
+                (false, false) => (self.points + BACK).min(MOST_BACK),
+            };
+            self.seen.add(cx.here, onset);
+        } else if !known && !edit.removes {
+            self.tried.met(new, TEXTS);
+        }
+        self.replaced.met(old, TEXTS);
         back
     }
 
@@ -78,7 +84,6 @@ impl Undone {
     }
 
     pub(super) fn fits(&self) -> bool {
-        let kept = self.replaced.len() <= REPLACED && self.returned.len() <= RETURNED;
-        kept && self.first <= MOST_FIRST && self.seen.fits()
+        self.replaced.len() <= TEXTS && self.tried.len() <= TEXTS && self.seen.fits()
     }
 }
