@@ -22,10 +22,6 @@ const NEW: [&str; 10] = [
 ];
 /// Lists of edits, of which the first is taken.
 const EDITS: [&str; 3] = ["changes", "edits", "replacements"];
-/// Marks around the two in a block of text.
-const SEARCH: &str = " SEARCH\n";
-const MIDDLE: &str = "\n=======\n";
-const REPLACE: &str = "\n>>>>>>> REPLACE";
 /// Fewest characters that are not blank: shorter texts recur by chance.
 const FEWEST: usize = 6;
 
@@ -48,30 +44,38 @@ pub(crate) fn replaced(args: &Value, salt: u64) -> Option<Replaced> {
     if let Some(Value::Array(edits)) = named(&EDITS) {
         return replaced(edits.first()?, salt);
     }
-    fields.values().filter_map(Value::as_str).find_map(|text| block(text, salt).or_else(|| patch(text, salt)))
+    fields.values().filter_map(Value::as_str).find_map(|text| lines(text, salt))
 }
 
-/// A block of the form `<<<<<<< SEARCH … ======= … >>>>>>> REPLACE`.
-fn block(text: &str, salt: u64) -> Option<Replaced> {
-    let (_, block) = text.split_once(SEARCH)?;
-    let (old, rest) = block.split_once(MIDDLE)?;
-    let new = rest.split_once(REPLACE).or_else(|| rest.split_once("\n+++++++ REPLACE"))?.0;
-    marks(old, new, salt)
-}
-
-/// The lines that a patch takes out and puts in.
-fn patch(text: &str, salt: u64) -> Option<Replaced> {
-    if !text.contains("\n@@") && !text.starts_with("*** Begin Patch") {
-        return None;
+/// What the lines of a text say is taken out and put in: a block of the form `<<<<<<< SEARCH … ======= … >>>>>>> REPLACE`,
+/// or a patch.
+fn lines(text: &str, salt: u64) -> Option<Replaced> {
+    let (mut old, mut new) = (String::new(), String::new());
+    // Before a block, in its first part, in its second.
+    let (mut part, mut patch) = (0, false);
+    for line in text.lines() {
+        patch |= line.starts_with("@@");
+        let (sign, rest) = line.split_at_checked(1).unwrap_or_default();
+        match (part, line) {
+            (0, _) if line.ends_with(" SEARCH") => part = 1,
+            (1, "=======") => part = 2,
+            (2, _) if line.ends_with(" REPLACE") => break,
+            (1, _) => old.push_str(line),
+            (2, _) => new.push_str(line),
+            _ if patch && sign == "-" => old.push_str(rest),
+            _ if patch && sign == "+" => new.push_str(rest),
+            _ => {}
+        }
     }
-    let lines = |sign: char, head: &str| -> String {
-        text.lines().filter(|line| !line.starts_with(head)).filter_map(|line| line.strip_prefix(sign)).collect()
-    };
-    marks(&lines('-', "---"), &lines('+', "+++"), salt)
+    marks(&old, &new, salt)
 }
 
 fn marks(old: &str, new: &str, salt: u64) -> Option<Replaced> {
-    let [old, new] = [old, new].map(|text| text.split_whitespace().collect::<String>());
+    let [old, new] = [old, new].map(|text| {
+        let mut bare = String::from(text);
+        bare.retain(|char| !char.is_ascii_whitespace());
+        bare
+    });
     let mark = |text: &str| mark(salted("replaced", salt, text.as_bytes())).max(1);
     let tells = old.len() >= FEWEST && new.len() >= FEWEST;
     tells.then(|| Replaced { old: mark(&old), new: mark(&new), removes: old.contains(&new) })

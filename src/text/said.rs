@@ -56,10 +56,11 @@ pub(crate) fn said(text: &str, salt: u64) -> Option<ComparedMessage> {
 
 /// Whether a text calculates: `8 × 9`, `16+8 = 24`. Its figures are what it is about, however small.
 fn calculates(text: &str) -> bool {
-    text.match_indices(['×', '*', '+', '÷', '=']).any(|(at, sign)| {
-        let (before, after) = (text.get(..at).unwrap_or_default(), text.get(at + sign.len()..).unwrap_or_default());
-        let digit = |char: char| char.is_ascii_digit();
-        before.trim_end().ends_with(digit) && after.trim_start().starts_with(digit)
+    text.char_indices().any(|(at, sign)| {
+        let before = text.as_bytes().get(..at).unwrap_or_default().trim_ascii_end();
+        let after = text.as_bytes().get(at + sign.len_utf8()..).unwrap_or_default().trim_ascii_start();
+        let digit = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_digit);
+        matches!(sign, '×' | '*' | '+' | '÷' | '=') && digit(before.last()) && digit(after.first())
     })
 }
 
@@ -71,32 +72,6 @@ pub(crate) fn is_order(text: &str) -> bool {
     text.split_whitespace().nth(NEWS - 1).is_none()
 }
 
-/// Bytes at the beginning of a prompt in which it says that a call is missing.
-const COMPLAINT: usize = 240;
-/// Words of such a sentence: those for what is missing begin with these, and one of these denies it.
-const CALLS: [&str; 3] = ["call", "invo", "us"];
-const DENIALS: [&str; 10] =
-    ["didn't", "didn’t", "doesn't", "doesn’t", "lacks", "missing", "no", "none", "wasn't", "without"];
-const BEFORE_NOT: [&str; 5] = ["did", "does", "has", "have", "was"];
-
-/// Whether a prompt says that the latest answer lacked a call, as harnesses do: `You did not use a tool.`
-pub(crate) fn misses_call(prompt: &str) -> bool {
-    head(prompt, COMPLAINT).split(['.', '!', '?', '\n', ';']).any(|sentence| {
-        let (mut tool, mut call, mut denied) = (false, false, false);
-        let mut before = "";
-        for word in spaced(sentence).map(|word| word.trim_matches(|char: char| !char.is_alphanumeric())) {
-            let begins = |with: &str| word.get(..with.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(with));
-            let is = |of: &str| word.eq_ignore_ascii_case(of);
-            tool |= begins("tool") || begins("function");
-            call |= CALLS.iter().any(|way| begins(way)) || begins("tool_");
-            denied |= DENIALS.iter().any(|denial| is(denial));
-            denied |= is("not") && BEFORE_NOT.iter().any(|verb| before.eq_ignore_ascii_case(verb));
-            before = word;
-        }
-        tool && call && denied
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::ComparedMessage;
@@ -104,28 +79,6 @@ mod tests {
 
     fn said(text: &str) -> Option<ComparedMessage> {
         super::said(text, 0)
-    }
-
-    #[test]
-    fn a_call_is_missing() {
-        for text in [
-            "[ERROR] You did not use a tool in your previous response! Please retry with a tool use.",
-            "No tool call was found in your last message. Continue or finish.",
-            "Your last output did not use any tool calls!",
-            "The answer was without a function call.",
-            "You didn't call a function.",
-        ] {
-            assert!(super::misses_call(text), "{text}");
-        }
-        for text in [
-            "Please continue.",
-            "Do not use any tools for this.",
-            "Don't call the tool again before I have read it",
-            "No, the other one. Use the hammer.",
-            "The tool has no handle",
-        ] {
-            assert!(!super::misses_call(text), "{text}");
-        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::codec::codec;
 use crate::rules::Cx;
 use crate::rules::streak::Streak;
 use crate::state::Ring;
-use crate::text::Key;
+use crate::text::{Key, same_start};
 
 /// Most bytes of a message that may say nothing.
 pub(super) const LONGEST: usize = 160;
@@ -16,13 +16,11 @@ pub(super) const NAMES: u32 = 3;
 /// Speakers kept: among more than three, each may simply have its turn.
 const SPEAKERS: usize = 3;
 
-/// Beginnings of words, or whole words, of thanks and farewells.
-const COURTESIES: [&str; 29] = [
+/// Beginnings of words of thanks and farewells.
+const COURTESIES: [&str; 24] = [
     "agradec",
-    "agradeç",
     "anytime",
     "appreciat",
-    "au revoir",
     "bedankt",
     "danke",
     "dziękuj",
@@ -38,24 +36,19 @@ const COURTESIES: [&str; 29] = [
     "plaisir",
     "pleasure",
     "prazer",
-    "remerci",
+    "thank",
     "tschüss",
     "welcome",
-    "благодар",
     "спасибо",
     "ありがとう",
-    "不客气",
-    "感謝",
     "谢谢",
 ];
 
 /// Whether a message thanks or takes leave, and warmly: what else it says is hardly new.
 pub(super) fn is_courteous(text: &str) -> bool {
-    if text.len() > LONGEST || !text.contains(['!', '！']) {
-        return false;
-    }
-    let text = text.to_lowercase();
-    text.contains("thank") || COURTESIES.iter().any(|courtesy| text.contains(courtesy))
+    let text = if text.len() > LONGEST { "" } else { text };
+    let begins = |at: usize| COURTESIES.iter().any(|courtesy| same_start(text.get(at..).unwrap_or_default(), courtesy));
+    text.contains(['!', '！']) && text.char_indices().any(|(at, _)| begins(at))
 }
 
 #[derive(Clone, Debug, Default)]
