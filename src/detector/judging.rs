@@ -270,9 +270,6 @@ impl<'a> Judging<'a> {
             Body::ToolCall(call) => self.call(call),
             Body::ToolResult(result) => self.result(result),
             _ if self.context.synthetic => self.show(&Fact::Synthetic(event)),
-            Body::Message(message) if message.role == Role::User && self.run.is_prompted(&message.text) => {
-                self.show(&Fact::Synthetic(event));
-            }
             Body::Message(message) if message.role == Role::User => self.user_message(message),
             Body::Message(message) if message.role == Role::System => {
                 self.run.ordered.told(ordered_times(&message.text));

@@ -1,5 +1,5 @@
 //! Catches: a host that keeps telling the agent to continue, and an agent that answers with text alone every time.
-//! Must not catch: continuations after which the agent works (the same look with the same answer is no work); news that the host passes on, such as the end of a
+//! Must not catch: continuations after which the agent works; news that the host passes on, such as the end of a
 //! background task, which the agent may acknowledge and go on waiting; a heartbeat every few minutes; agents who
 //! discuss among themselves what the host says.
 //! Idea: a prompt that nobody wrote gets an answer that nobody reads; only a call shows that the agent is working. If a
@@ -18,7 +18,7 @@ use smol_str::SmolStr;
 
 /// Messages from other agents after an answer that are put down to parallel work; with more, the agents are talking to
 /// each other.
-const OTHERS: u8 = 1;
+const OTHERS: u32 = 1;
 
 pub(crate) struct ContinuationLoop;
 
@@ -35,17 +35,11 @@ pub(crate) struct State {
     told: u32,
     /// Mark of the agent that answered last, and how often others have spoken since.
     speaker: u32,
-    others: u8,
-    /// A call has been made since the last answer, and its result has not come yet.
-    called: bool,
+    others: u32,
 }
-codec!(struct State { prompted, answers, onset, sightings, heard, told, speaker, others, called });
+codec!(struct State { prompted, answers, onset, sightings, heard, told, speaker, others });
 
 impl State {
-    const fn goes_on(&self) -> bool {
-        self.answers > 0 || self.prompted.is_some()
-    }
-
     /// Forgets the answers; those counted next respond to the message `told`.
     fn start_over(&mut self, told: u32) {
         *self = Self { heard: core::mem::take(&mut self.heard), told, ..Self::default() };
@@ -79,43 +73,18 @@ impl Rule for ContinuationLoop {
     const UNIT: &'static str = "answers";
     const LIMITS: Limits = Limits::ladder(4, 6, 10, 0);
     const OF_TEXT: bool = true;
-    const SEES: Facts = Facts::CALL
-        .and(Facts::STEP)
-        .and(Facts::MESSAGE)
-        .and(Facts::USER_MESSAGE)
-        .and(Facts::HOST)
-        .and(Facts::SYNTHETIC);
+    const SEES: Facts = Facts::CALL.and(Facts::STEP).and(Facts::MESSAGE).and(Facts::HOST).and(Facts::SYNTHETIC);
     type State = State;
 
     #[inline]
     fn heeds(state: &State, fact: &Fact<'_>, _: &Cx<'_>) -> bool {
-        state.goes_on() || !matches!(fact, Fact::Call(..) | Fact::Step(..))
+        let goes_on = state.answers > 0 || state.prompted.is_some();
+        goes_on || !matches!(fact, Fact::Call(..) | Fact::Step(..))
     }
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
-        match fact {
-            Fact::Call(..) => state.called = state.goes_on(),
-            // The same look with the same answer is no work either.
-            Fact::Step(step, _) if step.is_idle_look() => {
-                (state.called, state.prompted) = (false, None);
-            }
-            Fact::Step(..) => state.start_over(state.told),
-            _ => {}
-        }
-        if matches!(fact, Fact::Call(..) | Fact::Step(..)) {
-            return None;
-        }
-        if state.heard.is_news(fact, cx.salt) {
+        if state.heard.is_news(fact, cx.salt) || matches!(fact, Fact::Call(..) | Fact::Step(..)) {
             state.start_over(state.told);
-            return None;
-        }
-        // A call whose result is not reported is work.
-        if state.called && (prompts(fact) || fact.agent_message().is_some()) {
-            state.start_over(state.told);
-        }
-        if prompts(fact) {
-            state.told = 0;
-            state.prompted.get_or_insert(cx.onset);
             return None;
         }
         if let Some(told) = reminds(fact, cx.salt) {
@@ -127,6 +96,11 @@ impl Rule for ContinuationLoop {
             if told == state.told {
                 state.prompted.get_or_insert(cx.onset);
             }
+            return None;
+        }
+        if prompts(fact) {
+            state.told = 0;
+            state.prompted.get_or_insert(cx.onset);
             return None;
         }
         let (_, message) = fact.agent_message()?;
@@ -183,7 +157,7 @@ impl Rule for ContinuationLoop {
 #[cfg(test)]
 mod tests {
     use crate::model::Level::{Block, Halt, Nudge};
-    use crate::rules::testing::{Played, events, pair, says};
+    use crate::rules::testing::{Played, events, says};
     use alloc::{format, string::String, vec::Vec};
 
     const RULE: &str = "continuation-loop";
@@ -209,27 +183,6 @@ mod tests {
             }
             play(prompts, 3).expect(RULE, &[]);
         }
-    }
-
-    #[test]
-    fn prompts_under_the_name_of_the_user() {
-        let user = |text: &str| format!(r#"{{"type":"message","role":"user","text":"{text}"}}"#);
-        let complaint = |n: usize| user(["No tool call was found in the answer.", "You did not call a tool."][n % 2]);
-        let answer =
-            |n: usize| says(&format!("I will now read the {} of the harbour.", ["map", "log"][n % 2].repeat(n + 1)));
-        let prompted = |n: usize| [if n % 3 == 2 { user("Continue.") } else { complaint(n) }, answer(n)];
-        events("{}", (0..4).flat_map(prompted)).last(RULE, Nudge);
-        events("{}", (0..6).flat_map(prompted)).last(RULE, Block);
-        // The same look between them changes nothing; another one, or a change, is work.
-        let between = |calls: &dyn Fn(usize) -> [String; 2]| {
-            events("{}", (0..8).flat_map(|n| calls(n).into_iter().chain(prompted(n)).collect::<Vec<_>>()))
-        };
-        between(&|_| pair("ls", r#"{"path":"quay"}"#, "ok", "map.txt log.txt")).last(RULE, Block);
-        between(&|n| pair("ls", r#"{"path":"quay"}"#, "ok", ["map.txt", "log.txt", "tide.txt"][n % 3]))
-            .expect(RULE, &[]);
-        between(&|n| pair("write", &format!(r#"{{"path":"quay","text":"{n}"}}"#), "ok", "done")).expect(RULE, &[]);
-        // People who ask for more of a story.
-        events("{}", (0..12).flat_map(|n| [user("Continue."), answer(n)])).expect(RULE, &[]);
     }
 
     #[test]

@@ -71,7 +71,7 @@ use crate::model::{
     Recommendation, Record, Recovery, Role, RuleInfo, ToolCall, ToolResult,
 };
 use crate::state::{Call, Flow, Onset, Run, ScopeKeys, Sighting, Step, TASKS};
-use crate::text::{Digests, Goal, Key, ORDERED_MOST, ToolName, printable, request_goal, shown, word_hashes};
+use crate::text::{Digests, Goal, Key, ToolName, printable, request_goal, shown, word_hashes};
 use alloc::{borrow::Cow, boxed::Box, format, string::String, vec::Vec};
 use core::cell::{OnceCell, RefCell};
 use serde_json::Value;
@@ -314,8 +314,6 @@ pub(crate) struct RunView {
     pub(crate) first: Option<Key>,
     /// New outcomes in other tasks than those in which work was handed over.
     pub(crate) elsewhere: u16,
-    /// How often the user or the system prompt ordered something to be repeated; 0 if not, or without an end.
-    pub(crate) ordered: u32,
 }
 
 impl RunView {
@@ -331,7 +329,6 @@ impl RunView {
             own_mutations: run.counted.mutations_of(run.standings.agent()),
             steps: run.counted.steps,
             elsewhere: run.handed.elsewhere(),
-            ordered: if run.ordered.times() < ORDERED_MOST { run.ordered.times() } else { 0 },
             alone,
             first: if alone { None } else { run.standings.first(run.lanes.here()) },
             ..Self::spent(run)

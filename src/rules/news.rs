@@ -4,10 +4,12 @@ use crate::codec::codec;
 use crate::model::{Body, Role};
 use crate::rules::Fact;
 use crate::state::{Ring, Time};
-use crate::text::{Key, is_order, said};
+use crate::text::{Key, said};
 
 /// Host texts remembered; a host has few fixed ones.
 const HEARD: usize = 8;
+/// Minimum number of words in a text that can carry news; shorter texts are treated as orders.
+const WORDS: usize = 6;
 /// Prefix of this library's own guidance.
 const OWN: &str = "Loopwarden";
 
@@ -42,7 +44,7 @@ impl HostWords {
             },
             _ => return false,
         };
-        if text.trim_start().starts_with(OWN) || is_order(text) {
+        if text.trim_start().starts_with(OWN) || text.split_whitespace().nth(WORDS - 1).is_none() {
             return false;
         }
         let Some(said) = said(text, salt) else { return false };

@@ -193,8 +193,7 @@ impl Rule for Stagnation {
         match fact {
             Fact::Call(call, payload) => {
                 let trouble = &mut state.agents.known(call.agent).filter(|_| call.edit != Edit::No)?.trouble;
-                let undone = trouble.rewrites(call, payload, cx)?;
-                cx.limits.reached(trouble.points(), 1).then_some(undone)
+                trouble.rewrites(call, payload, cx)
             }
             Fact::Step(step, result) => state.step(step, result, cx),
             Fact::UserMessage(_) => {

@@ -328,10 +328,6 @@ impl Talk {
     fn chats(&mut self, text: &str, goal: &Goal, said: News, cx: &Cx<'_>) -> Option<Signal> {
         // Without letter case, names cannot be told from other words.
         let cased = || text.chars().any(|char| char.is_lowercase() || char.is_uppercase());
-        let courteous = chat::is_courteous(text);
-        // Who is thanked may well be named.
-        let said =
-            if courteous && !said.counts { News { named: false, fresh: said.fresh * 2 / 3, ..said } } else { said };
         let named = said.named || said.fresh.saturating_mul(chat::NAMES) > goal.weight() && !cased();
         if cx.agent == 0 || named || text.len() > chat::LONGEST {
             self.chat = None;
@@ -611,46 +607,6 @@ mod tests {
         ];
         talk(&["mate", "cook"], &thanks).strongest(RULE, Nudge);
         talk(&["mate", "cook", "pilot"], &thanks).strongest(RULE, Nudge);
-        // In ever other words.
-        let courteous = [
-            "Wonderful, thank you so much for mending the sail so quickly!",
-            "You're very welcome! Thank you for holding the ladder.",
-            "Happy to help! Thanks again for the excellent tea.",
-            "My pleasure! It was great to work with you on deck.",
-            "Likewise! It's always a pleasure to sail along with you.",
-            "Thank you for these kind words! If anything tears, I'm here.",
-            "Thanks, I will! And please let me know what else you need.",
-            "Will do, thank you! Wishing you a wonderful evening.",
-            "Thank you, and a wonderful evening to you as well!",
-            "Much appreciated! Looking forward to our next voyage.",
-            "Me too! Thank you again for the smooth cooperation.",
-            "You're welcome! Thank you as well, it was a real pleasure.",
-            "The pleasure is mine! If there is anything, I'm around.",
-            "Thanks a lot! The same goes for me, I'm always glad to help.",
-            "That's very kind, thank you! Have a great day!",
-            "Thank you too! Have a great day as well!",
-            "You're welcome, and thank you once more for everything!",
-            "Anytime! Thank you for your great work.",
-        ];
-        talk(&["mate", "cook"], &courteous).strongest(RULE, Nudge);
-        // Polite, and each with something new.
-        let polite = [
-            "Thanks, the sail is torn close to the mast.",
-            "Thank you. Then take the spare from the locker.",
-            "Thanks, but the locker is under water.",
-            "Thank you, so pump it dry first.",
-            "Thanks. The handle of the pump is broken.",
-            "Thank you. A bucket and three people will do.",
-            "Thanks, everybody is asleep after the watch.",
-            "Thank you, ring the bell and wake them.",
-            "Thanks, they are up and complain about the cold.",
-            "Thank you. Promise hot soup and double rations.",
-            "Thanks, the soup has helped, bailing has begun.",
-            "Thank you, tell me when the floor is visible.",
-            "Thanks, planks can be seen, and the canvas is dry.",
-            "Thank you. Hoist it before the wind turns.",
-        ];
-        talk(&["mate", "cook"], &polite).expect(RULE, &[]);
         // Each agent speaks once.
         let crew = ["ann", "bob", "cat", "dan", "eve", "fin", "gus", "hal", "ida", "jon", "kim"];
         talk(&crew, &thanks).expect(RULE, &[]);

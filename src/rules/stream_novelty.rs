@@ -42,12 +42,9 @@ impl Rule for StreamNovelty {
 
     fn observe(state: &mut Self::State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         let heard = state.hear(fact, cx, WHOLE, |novelty, text| {
-            let drift = novelty.feed(text);
-            // What was ordered to be repeated says nothing new that often.
-            Some(drift).filter(|drift| cx.limits.reached(drift.points.saturating_sub(cx.run.ordered), 1))
+            Some(novelty.feed(text)).filter(|drift| cx.limits.reached(drift.points, 1))
         })?;
         let drift = heard.what;
-        let points = drift.points.saturating_sub(cx.run.ordered);
         let channel = channel_words(heard.channel);
         // No two texts drift alike, so a loop is identified by where in its task it began.
         let began = key("stream", &heard.onset.events.to_le_bytes());
@@ -68,8 +65,8 @@ impl Rule for StreamNovelty {
         let told = SignalParts {
             kind,
             identity,
-            count: points,
-            confidence: capped_confidence((700, 5, 40), points),
+            count: drift.points,
+            confidence: capped_confidence((700, 5, 40), drift.points),
             signature: cx.named(channel, '%', began),
             message,
             instead: if drift.rows > 0 {

@@ -100,9 +100,6 @@ impl Rule for StreamPeriod {
         let heard = state.hear(fact, cx, whole, |periods, text| {
             let mut strongest: Option<(u32, Repetition)> = None;
             periods.feed(text, floor, |found| {
-                if found.covered / found.period.max(1) <= cx.run.ordered {
-                    return;
-                }
                 let count = weigh(&found, cx.limits, &cx.config.conventions);
                 // At equal evidence, the earlier onset wins.
                 if strongest.is_none_or(|(most, known)| (count, known.offset) > (most, found.offset)) {
@@ -160,19 +157,6 @@ mod tests {
     use alloc::{format, string::String, vec::Vec};
 
     const RULE: &str = "stream-period";
-
-    #[test]
-    fn copies_that_were_ordered() {
-        let line = "The heron is not to be disturbed at its nest.\n";
-        let play = |order: &str, copies: usize| {
-            let order = format!(r#"{{"type":"message","role":"user","text":"{order}"}}"#);
-            events("{}", [order].into_iter().chain((0..copies).map(|_| delta(line))))
-        };
-        play("Write that down fifty times, for the blackboard.", 50).expect(RULE, &[]);
-        play("Schreib das 50-mal untereinander.", 50).expect(RULE, &[]);
-        play("Write that down 50 times.", 75).last(RULE, Halt);
-        play("Write that down.", 50).last(RULE, Halt);
-    }
 
     /// The text, streamed in pieces of `size` characters.
     fn streamed(text: &str, size: usize) -> Played {

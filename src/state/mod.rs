@@ -48,7 +48,7 @@ use crate::codec::{Codec, Reader, codec, length};
 use crate::model::{Config, Context};
 use crate::policy::Ladder;
 use crate::rules::{Limits, Outlook, Outlooks, RULES, States, View};
-use crate::text::{Key, is_order, misses_call};
+use crate::text::Key;
 use alloc::vec::Vec;
 
 /// Tasks remembered per run; the least recently worked on is forgotten first.
@@ -201,12 +201,10 @@ pub(crate) struct Run {
     pub(crate) standings: Standings,
     /// A human said to stop.
     pub(crate) stopped: bool,
-    /// The latest message under the user's name was the harness's own.
-    prompted_as_user: bool,
     pub(crate) ordered: Ordered,
 }
 codec!(struct Run {
-    events, counted, touched, now, started, tokens, cost_micros, pairing, handed, margins, iterations, workflow, rules, lanes, tasks, evicted, ladder, standings, stopped, prompted_as_user, ordered,
+    events, counted, touched, now, started, tokens, cost_micros, pairing, handed, margins, iterations, workflow, rules, lanes, tasks, evicted, ladder, standings, stopped, ordered,
 });
 
 /// What a run forgot about its tasks to make room.
@@ -435,13 +433,6 @@ impl Run {
     /// Ends the evidence from before a step forward, for one task or, with task 0, for the whole run.
     pub(crate) fn advance(&mut self, task: Key, parent: Option<Key>) {
         self.lanes.advance(&mut self.rules, task, parent);
-    }
-
-    /// Whether a message under the user's name is the harness's own: it says that a call is missing, or is a short one
-    /// after such a message.
-    pub(crate) fn is_prompted(&mut self, text: &str) -> bool {
-        self.prompted_as_user = misses_call(text) || self.prompted_as_user && is_order(text);
-        self.prompted_as_user
     }
 
     /// Drops the evidence of the tool, text and stream rules, as a human's message does. Budgets, the state of the

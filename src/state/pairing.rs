@@ -255,12 +255,6 @@ impl Step {
         self.lookups.seen.get_or_init(|| Occurrence::new(self.sighting, self.onset)).clone()
     }
 
-    /// Whether it changes nothing and had the same answer as the same call just before it.
-    pub(crate) fn is_idle_look(&self) -> bool {
-        let looks = self.call.as_ref().is_some_and(|call| !call.mutates);
-        looks && !self.is_news && self.kin.is_same_call() && self.kin.is_alike()
-    }
-
     /// Whether nothing happened for a while before it, as when an agent waits for something.
     pub(crate) const fn paused(&self) -> bool {
         self.pause >= PAUSE

@@ -21,7 +21,7 @@ pub(crate) struct Left {
 codec!(struct Left { count, of });
 
 impl Left {
-    /// The count of what is wrong or left in a field of JSON or in the last line that has one.
+    /// The count of what is wrong, or left, in a field of JSON, or of what is wrong in the last line that has one.
     pub(crate) fn wrong(answer: &str) -> Option<Self> {
         let told = |line| Some(Self { count: counted(line).0?, of: frame(line) });
         fielded(answer, &NAMES).or_else(|| tail(answer, END).lines().rev().find_map(told))
@@ -108,9 +108,11 @@ fn small(number: u64) -> u32 {
     u32::try_from(number.min(EXACT) + number.saturating_sub(EXACT) / 256).unwrap_or(u32::MAX)
 }
 
-/// Beginnings of words for what is wrong or left, in `3 tests failed` and `Failures: 11`.
-const WRONG: [&[u8]; 9] =
-    [b"error", b"fail", b"issue", b"left", b"mis", b"problem", b"remain", b"unresolved", b"violation"];
+/// Beginnings of words for what is wrong, in `3 tests failed` and `Failures: 11`.
+const WRONG: [&[u8]; 8] =
+    [b"error", b"fail", b"issue", b"mismatch", b"missing", b"problem", b"unresolved", b"violation"];
+/// Labels of such counts: `error: 404` is a status.
+const LABELS: [&[u8]; 4] = [b"errors", b"failed", b"failing", b"failures"];
 /// Words between a number and one of those.
 const BETWEEN: usize = 2;
 
@@ -118,7 +120,7 @@ fn begins(word: &[u8], ways: &[&[u8]]) -> bool {
     ways.iter().any(|way| word.get(..way.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(way)))
 }
 
-/// The whole numbers of a line that count what is wrong or left, added up: `87 tests, 11 failures, 2 errors`; and the
+/// The whole numbers of a line that count what is wrong, added up: `87 tests, 11 failures, 2 errors`; and the
 /// first number that is followed by the word for what it counts.
 fn counted(line: &str) -> (Option<u32>, Option<u32>) {
     let (bytes, mut at) = (line.as_bytes(), 0);
@@ -155,8 +157,9 @@ fn is_of_wrong(of: &[u8]) -> bool {
 fn is_labelled(bytes: &[u8], start: usize) -> bool {
     let before = bytes.get(..start).unwrap_or_default().trim_ascii_end();
     let Some(label) = before.strip_suffix(b":") else { return false };
-    let letters = label.iter().rev().take_while(|byte| byte.is_ascii_alphabetic()).count();
-    label.get(label.len() - letters..).is_some_and(|word| begins(word, &WRONG))
+    let letters =
+        label.iter().rev().take_while(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'-' | b'_')).count();
+    label.get(label.len() - letters..).is_some_and(|word| LABELS.iter().any(|label| word.eq_ignore_ascii_case(label)))
 }
 
 #[cfg(test)]
@@ -215,6 +218,14 @@ mod tests {
         assert!(!less("2 warnings left", "9 errors left"));
         assert!(!less(r#"{"errors":2}"#, r#"{"warnings":9}"#) && !less(r#"{"rows":2}"#, r#"{"rows":9}"#));
         assert!(!less("all is well", "9 errors"));
+        for (now, before) in [
+            ("  left: 3\n right: 7", "  left: 5\n right: 7"),
+            ("error: 404", "error: 503"),
+            ("retries left: 4", "3 left"),
+            ("x-failed: 2", "x-ratelimit-remaining: 9"),
+        ] {
+            assert_eq!((Left::wrong(now).is_none(), Left::wrong(before).is_none()), (true, true), "{now}");
+        }
         assert!(!less("done in 2 s", "done in 9 s"));
         assert!(!less("failed in 2 seconds", "failed in 9 seconds"));
     }

@@ -1,17 +1,15 @@
 //! How often a user has ordered something to be done (`run it 20 times`, `ten cycles`, `every five minutes`), whether
-//! many things are to be gone through (`one by one`), whether something is to be waited for, and whether a harness asks
-//! for a call.
+//! many things are to be gone through (`one by one`), and whether something is to be waited for.
 //!
 //! An agent that does what was ordered goes round in circles on purpose.
 
-use super::ends::head;
-use super::words::{is_in, place_in, same, same_start};
+use super::words::{is_in, place_in, same};
 use alloc::vec::Vec;
 
 /// Bytes of the longest message that is read: a longer one is a brief with figures of its own.
 const LONGEST: usize = 1500;
 /// The highest count that is returned; a watch has no end and counts as this.
-pub(crate) const MOST: u32 = 100;
+const MOST: u32 = 100;
 const WATCH: u32 = MOST;
 /// Words after `every` within which a span of time makes it a watch: `every half minute`.
 const WITHIN: u32 = 4;
@@ -162,28 +160,6 @@ fn wants_failures(text: &str) -> bool {
     sees && refused() || words().zip(words().skip(1)).any(|(word, next)| same(word, "negative") && is_in(CASES, next))
 }
 
-/// Bytes at the beginning of a prompt in which it says that a call is missing.
-const COMPLAINT: usize = 240;
-/// Words that deny something, and words that do so before `not`.
-const DENIALS: &str = "didn't didn’t doesn't doesn’t lacks missing no none wasn't without";
-const BEFORE_NOT: &str = "did does has have was";
-/// Beginnings of words for a call.
-const CALLS: [&str; 4] = ["call", "invo", "tool_", "us"];
-
-/// Whether a prompt says that the latest answer lacked a call, as harnesses do: `You did not use a tool.`
-pub(crate) fn misses_call(prompt: &str) -> bool {
-    sentences(head(prompt, COMPLAINT)).any(|sentence| {
-        let (mut tool, mut call, mut denied, mut before) = (false, false, false, "");
-        for word in words(sentence) {
-            tool |= same_start(word, "tool") || same_start(word, "function");
-            call |= CALLS.iter().any(|way| same_start(word, way));
-            denied |= is_in(DENIALS, word) || same(word, "not") && is_in(BEFORE_NOT, before);
-            before = word;
-        }
-        tool && call && denied
-    })
-}
-
 /// The highest number of times that a text orders something, up to [`MOST`]; 0 if it orders no repetition.
 pub(crate) fn ordered_times(text: &str) -> u32 {
     if text.len() > LONGEST {
@@ -271,28 +247,6 @@ fn number(word: &str) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_call_is_missing() {
-        for text in [
-            "[ERROR] You did not use a tool in your previous response! Please retry with a tool use.",
-            "No tool call was found in your last message. Continue or finish.",
-            "Your last output did not use any tool calls!",
-            "The answer was without a function call.",
-            "You didn't call a function.",
-        ] {
-            assert!(misses_call(text), "{text}");
-        }
-        for text in [
-            "Please continue.",
-            "Do not use any tools for this.",
-            "Don't call the tool again before I have read it",
-            "No, the other one. Use the hammer.",
-            "The tool has no handle",
-        ] {
-            assert!(!misses_call(text), "{text}");
-        }
-    }
 
     #[test]
     fn waits() {

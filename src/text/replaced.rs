@@ -22,6 +22,8 @@ const NEW: [&str; 10] = [
 ];
 /// Lists of edits, of which the first is taken.
 const EDITS: [&str; 3] = ["changes", "edits", "replacements"];
+/// Names of arguments that say which of several occurrences is meant.
+const PLACES: [&str; 4] = ["line", "linenumber", "occurrence", "startline"];
 /// Fewest characters that are not blank: shorter texts recur by chance.
 const FEWEST: usize = 6;
 
@@ -37,6 +39,10 @@ pub(crate) struct Replaced {
 /// What the arguments of an edit replace; `None` if they do not say.
 pub(crate) fn replaced(args: &Value, salt: u64) -> Option<Replaced> {
     let fields = args.as_object()?;
+    // The same text at several places is no text that comes back.
+    if fields.keys().any(|name| listed_name(&PLACES, name)) {
+        return None;
+    }
     let named = |names: &[&str]| fields.iter().find(|(name, _)| listed_name(names, name)).map(|(_, value)| value);
     if let (Some(Value::String(old)), Some(Value::String(new))) = (named(&OLD), named(&NEW)) {
         return marks(old, new, salt);

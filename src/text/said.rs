@@ -54,22 +54,14 @@ pub(crate) fn said(text: &str, salt: u64) -> Option<ComparedMessage> {
     (length != 0).then(|| ComparedMessage { key: salted(domain, salt, said.as_bytes()), long })
 }
 
-/// Whether a text calculates: `8 × 9`, `16+8 = 24`. Its figures are what it is about, however small.
+/// Whether a text multiplies or divides: `8 × 9`. Its figures are what it is about, however small.
 fn calculates(text: &str) -> bool {
-    text.char_indices().any(|(at, sign)| {
-        let before = text.as_bytes().get(..at).unwrap_or_default().trim_ascii_end();
-        let after = text.as_bytes().get(at + sign.len_utf8()..).unwrap_or_default().trim_ascii_start();
-        let digit = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_digit);
-        matches!(sign, '×' | '*' | '+' | '÷' | '=') && digit(before.last()) && digit(after.first())
+    text.char_indices().filter(|(_, sign)| matches!(sign, '×' | '÷')).any(|(at, sign)| {
+        let before = text.get(..at).unwrap_or_default().trim_end_matches(' ');
+        let after = text.get(at + sign.len_utf8()..).unwrap_or_default().trim_start_matches(' ');
+        let digit = |char: char| char.is_ascii_digit();
+        before.ends_with(digit) && after.starts_with(digit)
     })
-}
-
-/// Minimum number of words in a text that can carry news.
-const NEWS: usize = 6;
-
-/// Whether a text is too short to carry news: an order to go on.
-pub(crate) fn is_order(text: &str) -> bool {
-    text.split_whitespace().nth(NEWS - 1).is_none()
 }
 
 #[cfg(test)]

@@ -238,7 +238,7 @@ pub(crate) fn same(word: &str, other: &str) -> bool {
 }
 
 /// Whether a text begins with another one, ignoring ASCII case.
-pub(crate) fn same_start(text: &str, start: &str) -> bool {
+pub(super) fn same_start(text: &str, start: &str) -> bool {
     text.get(..start.len()).is_some_and(|own| same(own, start))
 }
 

@@ -92,7 +92,7 @@ impl Agent {
 
     fn points(&self) -> u32 {
         let Self { kinds, things, rederived, trouble, views, revisits, plans, done, .. } = self;
-        let acts = kinds.points().max(things.points()).max(rederived.points()).max(trouble.points());
+        let acts = kinds.points().max(things.points()).max(rederived.points()).max(trouble.standing());
         acts.max(views.points()).max(revisits.points()).max(plans.points()).max(done.points())
     }
 

@@ -214,15 +214,18 @@ impl Trouble {
         }
         let edit = replaced(payload.args.as_ref()?, cx.salt)?;
         let undone = self.again.get_or_insert_default().undone.get_or_insert_default();
-        undone.takes(edit, mark(call.target?), call.onset, cx).then(|| undone.signal(call, cx))
+        let back = undone.takes(edit, mark(call.target?), call.onset, cx);
+        (back && cx.limits.reached(undone.points, 1)).then(|| undone.signal(call, cx))
     }
 
     pub(super) fn points(&self) -> u32 {
-        let points = |again: &ErrorReturns| {
-            let undone = again.undone.as_ref().map_or(0, |undone| undone.points);
-            again.back.points.max(again.turns.back.points).max(undone)
-        };
-        self.again.as_deref().map_or(0, points)
+        self.again.as_ref().map_or(0, |again| again.back.points.max(again.turns.back.points))
+    }
+
+    /// The same, or those for edits that were taken back.
+    pub(super) fn standing(&self) -> u32 {
+        let undone = self.again.as_deref().and_then(|again| again.undone.as_ref());
+        self.points().max(undone.map_or(0, |undone| undone.points))
     }
 
     pub(super) fn signal(&self, cx: &Cx<'_>) -> Option<Signal> {

@@ -7,7 +7,7 @@ use crate::codec::codec;
 use crate::rules::Cx;
 use crate::rules::streak::Streak;
 use crate::state::Ring;
-use crate::text::{Key, same_start};
+use crate::text::Key;
 
 /// Most bytes of a message that may say nothing.
 pub(super) const LONGEST: usize = 160;
@@ -15,41 +15,6 @@ pub(super) const LONGEST: usize = 160;
 pub(super) const NAMES: u32 = 3;
 /// Speakers kept: among more than three, each may simply have its turn.
 const SPEAKERS: usize = 3;
-
-/// Beginnings of words of thanks and farewells.
-const COURTESIES: [&str; 24] = [
-    "agradec",
-    "anytime",
-    "appreciat",
-    "bedankt",
-    "danke",
-    "dziękuj",
-    "encantad",
-    "gerne",
-    "goodbye",
-    "gracias",
-    "grazie",
-    "likewise",
-    "merci",
-    "obrigad",
-    "piacere",
-    "plaisir",
-    "pleasure",
-    "prazer",
-    "thank",
-    "tschüss",
-    "welcome",
-    "спасибо",
-    "ありがとう",
-    "谢谢",
-];
-
-/// Whether a message thanks or takes leave, and warmly: what else it says is hardly new.
-pub(super) fn is_courteous(text: &str) -> bool {
-    let text = if text.len() > LONGEST { "" } else { text };
-    let begins = |at: usize| COURTESIES.iter().any(|courtesy| same_start(text.get(at..).unwrap_or_default(), courtesy));
-    text.contains(['!', '！']) && text.char_indices().any(|(at, _)| begins(at))
-}
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Chat {
