@@ -93,37 +93,18 @@ fn waits_in(sentence: &str) -> bool {
     false
 }
 
-/// Phrases that say that many things are to be gone through.
-const SWEEPS: [&str; 22] = [
-    "einer nach dem anderen",
-    "eins nach dem anderen",
-    "jeden po drugim",
-    "nacheinander",
-    "one after another",
-    "one after the other",
-    "one by one",
-    "um a um",
-    "um por um",
-    "un par un",
-    "un à un",
-    "una por una",
-    "une par une",
-    "uno a uno",
-    "uno por uno",
-    "which of these",
-    "één voor één",
-    "один за другим",
-    "一つずつ",
-    "逐一",
-    "逐个",
-    "하나씩",
-];
+/// Phrases that say that many things are to be gone through, separated by bars.
+const SWEEPS: &str = "einer nach dem anderen|eins nach dem anderen|jeden po drugim|nacheinander|one after another\
+    |one after the other|one by one|um a um|um por um|un par un|un à un|una por una|une par une|uno a uno\
+    |uno por uno|which of these|één voor één|один за другим|一つずつ|逐一|逐个|하나씩";
 
 /// Whether a text orders to go through many things one after the other, or to check that they fail.
 pub(crate) fn orders_sweep(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     text.len() <= LONGEST
-        && (SWEEPS.iter().any(|sweep| lower.contains(sweep)) || wants_failures(text) || sentences(text).any(chooses))
+        && (SWEEPS.split('|').any(|sweep| lower.contains(sweep))
+            || wants_failures(text)
+            || sentences(text).any(chooses))
 }
 
 /// Words that ask for some of a number of things, if one of the second list directly follows.

@@ -6,24 +6,12 @@ use alloc::string::String;
 use serde_json::Value;
 
 /// Names of arguments for the one and the other.
-const OLD: [&str; 9] =
-    ["before", "find", "oldcode", "oldcontent", "oldstr", "oldstring", "oldtext", "original", "search"];
-const NEW: [&str; 10] = [
-    "after",
-    "newcode",
-    "newcontent",
-    "newstr",
-    "newstring",
-    "newtext",
-    "replace",
-    "replacement",
-    "replacewith",
-    "updated",
-];
-/// Lists of edits, of which the first is taken.
-const EDITS: [&str; 3] = ["changes", "edits", "replacements"];
+const OLD: [&str; 4] = ["oldstr", "oldstring", "oldtext", "search"];
+const NEW: [&str; 4] = ["newstr", "newstring", "newtext", "replace"];
+/// A list of edits, of which the first is taken.
+const EDITS: [&str; 1] = ["edits"];
 /// Names of arguments that say which of several occurrences is meant.
-const PLACES: [&str; 4] = ["line", "linenumber", "occurrence", "startline"];
+const PLACES: [&str; 2] = ["line", "occurrence"];
 /// Fewest characters that are not blank: shorter texts recur by chance.
 const FEWEST: usize = 6;
 

@@ -27,7 +27,7 @@ const MOST_BITS: u32 = 10;
 const EDITED: u8 = 2;
 
 /// Words of an error that reports a timeout.
-const LIMITED: [&str; 3] = ["deadline", "timed", "timeout"];
+const LIMITED: &str = "deadline timed timeout";
 
 /// Bytes up to which an answer is a rejection and nothing else.
 const VERDICT: usize = 400;
@@ -173,7 +173,8 @@ impl Trouble {
         let progress = progress(output);
         let moved = core::mem::replace(&mut self.progress, progress) != progress && progress != 0;
         // Progress counts for timeouts only: a build that breaks reports how far it got as well.
-        let limited = |line: &str| line.split(' ').any(|word| LIMITED.iter().any(|one| word.eq_ignore_ascii_case(one)));
+        let limited =
+            |line: &str| line.split(' ').any(|word| LIMITED.split(' ').any(|one| word.eq_ignore_ascii_case(one)));
         let further = moved && before == sign && step.root_line(result).is_some_and(limited);
         if step.fewer || next || further || beside.moved_on {
             self.again = None;

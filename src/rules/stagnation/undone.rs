@@ -4,7 +4,7 @@
 //! No two edits need be the same, nor the errors between them. Taking back one attempt after another is ordinary work:
 //! the original text comes back each time. What tells is an attempt that was taken back and is made again.
 
-use super::Stuck;
+use super::{INSTEAD, Stuck};
 use crate::codec::codec;
 use crate::model::HaltReason;
 use crate::rules::streak::Streak;
@@ -73,11 +73,8 @@ impl Undone {
             name: "change",
             what: combine("stagnation/undone", &[file]),
             points: self.points,
-            message: format!(
-                "an edit put back what an earlier one had replaced, {} times, and errors went on coming",
-                self.seen.times
-            ),
-            instead: "Write down what each version breaks, and change what stands against both of them instead.",
+            message: format!("an edit put back a replaced text {} times while errors went on coming", self.seen.times),
+            instead: INSTEAD,
             halt_reason: HaltReason::Stalled,
         };
         found.signal(&self.seen, cx)
