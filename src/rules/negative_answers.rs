@@ -9,7 +9,7 @@ use crate::model::{HaltReason, Recommendation, ToolResult};
 use crate::rules::streak::{Streak, confidence};
 use crate::rules::windows::{After, Row, Window, windows};
 use crate::rules::{Cx, Facts, Limits, Signal, SignalParts, many};
-use crate::state::{Occurrence, Ring, Step};
+use crate::state::{Call, Occurrence, Ring, Step};
 use crate::text::{Asks, Key, combine, mark, named_things, printable};
 use alloc::{boxed::Box, format, vec::Vec};
 
@@ -193,9 +193,9 @@ fn see(
     cx: &Cx<'_>,
     after: &mut After,
 ) -> Option<Signal> {
-    // Look-ups of dates and places by fields mostly find nothing.
-    let record = step.call.as_ref().is_some_and(|call| call.asks == Asks::Record);
-    let negative = step.facts.negative && !step.facts.waiting && !record;
+    // Look-ups of dates and places by fields mostly find nothing, and letting time pass always does.
+    let else_asked = |call: &Call| call.asks == Asks::Record || call.idles;
+    let negative = step.facts.negative && !step.facts.waiting && !step.call.as_ref().is_some_and(else_asked);
     // Something that may still arrive is waited for.
     let looks_again = step.kin.is_same_call() && step.call.as_ref().is_some_and(|call| call.watches || step.watches());
     if negative && looks_again {

@@ -222,7 +222,7 @@ fn see(
     *after = After::Newest;
     let rejected = Kind::of(step);
     let rejected = if window.took(step, rejected, cx.limits.window as usize) { rejected } else { None };
-    latest.retain(|seen| seen.step + STEPS > step.index);
+    latest.retain(|seen| seen.step.saturating_add(STEPS) > step.index);
     let kind = rejected?;
     let (target, by_host, seen) = (step.target(), step.facts.by_host, step.occurrence());
     latest.push(Rejection { step: step.index, tool: step.tool, target, by_host, seen }, STEPS as usize);

@@ -630,7 +630,7 @@ impl Rule for RepeatedCall {
     fn ahead(state: &State, call: &Call, cx: &Cx<'_>) -> Option<Signal> {
         let entry = state.entries.find(mark(call.key), |entry| entry.is_of(call.key, call.agent))?;
         // The distance is counted as if the call ran now.
-        if (cx.run.steps + 1).saturating_sub(entry.index) > u64::from(cx.limits.window) {
+        if cx.run.steps.saturating_add(1).saturating_sub(entry.index) > u64::from(cx.limits.window) {
             return None;
         }
         entry.signal(call, false, entry.loose(state.moving.as_deref()), cx)

@@ -104,7 +104,7 @@ impl Attempt {
             return Some(advisory(signal, cx));
         }
         // The next attempt would be one too many.
-        let last = said && count + 1 >= block && count < block;
+        let last = said && count < block && count.saturating_add(1) >= block;
         if block != 0 && (!equal || last) {
             signal.ask = Some(Level::Block);
             signal.extra.threshold = Some(block);

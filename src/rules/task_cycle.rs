@@ -114,7 +114,9 @@ impl Rule for TaskCycle {
             state.attempts.iter().rev().filter(|seen| seen.agent == cx.agent).take(period).collect();
         round.reverse();
         // Tasks that each loop on their own form no round: `task-attempts` reports each of them.
-        let told = cx.config.rules.get("task-attempts").and_then(|rule| rule.enabled) != Some(false);
+        let rule = cx.config.rules.get("task-attempts");
+        let named = rule.is_some() || !cx.config.conventions.only_named;
+        let told = named && rule.and_then(|rule| rule.enabled) != Some(false);
         if told && round.iter().all(|seen| state.loops_alone(seen.task, policy.max_attempts())) {
             return None;
         }
@@ -181,5 +183,15 @@ mod tests {
             let found: alloc::vec::Vec<_> = found.into_iter().filter(|(_, level)| *level >= Nudge).collect();
             assert_eq!(found, expected, "{script}");
         }
+    }
+
+    #[test]
+    fn tasks_that_loop_alone_are_left_to_a_rule_that_is_on() {
+        let script = "#t =b:x #u =b:y".repeat(5).replace("y#", "y #");
+        let round = |config: &str| Script::workflow(config).play(&script).found(RULE).len();
+        assert_eq!(round("{}"), 0);
+        assert!(round(ALONE) > 0);
+        assert!(round(r#"{"conventions":{"onlyNamed":true},"rules":{"task-cycle":{"nudge":3}}}"#) > 0);
+        assert_eq!(round(r#"{"conventions":{"onlyNamed":true},"rules":{"task-cycle":{},"task-attempts":{}}}"#), 0);
     }
 }

@@ -13,6 +13,7 @@ use super::words::{Sieve, listed_name};
 use crate::model::ToolCall;
 use crate::text::sorted;
 use alloc::{string::String, vec::Vec};
+use core::cell::OnceCell;
 use core::fmt::Write;
 use serde_json::{Map, Number, Value};
 
@@ -198,8 +199,19 @@ pub(crate) fn depth_within(value: &Value, limit: usize) -> bool {
     }
 }
 
-fn begin(tool: &str, buffer: &mut String) {
+/// Bytes of room from which a buffer is not kept for the next event.
+const ROOM: usize = 256 * 1024;
+
+/// Empties a buffer that is reused. One that grew for a huge text would otherwise be kept as long as its detector.
+pub(super) fn empty(buffer: &mut String) {
+    if buffer.capacity() > ROOM {
+        *buffer = String::new();
+    }
     buffer.clear();
+}
+
+fn begin(tool: &str, buffer: &mut String) {
+    empty(buffer);
     buffer.push_str(tool);
     buffer.push('\0');
 }
@@ -224,9 +236,14 @@ impl Writer<'_> {
     fn arguments(&mut self, map: &Map<String, Value>, ignore: &[String], identity: &[String]) {
         const SIEVE: Sieve = Sieve::of(&[&MECHANICS, &RATIONALE]);
         let start = self.out.len();
-        let has = |names: &[&str]| map.keys().any(|name| listed_name(names, name));
-        let is_payload =
-            |name: &str| (listed_name(&TITLES, name) || name == BRIEF && has(&GIVEN_TO)) && !has(&PAYLOADS);
+        // Each is asked of all names at most once, however many names there are.
+        let (given, payload) = (OnceCell::new(), OnceCell::new());
+        let has = |known: &OnceCell<bool>, names: &[&str]| {
+            *known.get_or_init(|| map.keys().any(|name| listed_name(names, name)))
+        };
+        let is_payload = |name: &str| {
+            (listed_name(&TITLES, name) || name == BRIEF && has(&given, &GIVEN_TO)) && !has(&payload, &PAYLOADS)
+        };
         // A field that says why or how is left out unless nothing remains without it: then it is the payload.
         for level in 0..3 {
             let wrote = self.object(map, 0, |name| {

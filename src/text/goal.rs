@@ -337,8 +337,8 @@ impl Goal {
     }
 
     fn likeness(&self, before: &Self, overlap: u32) -> Kinship {
-        let percent = |of: u32| (overlap * 100).checked_div(of).unwrap_or(0);
-        let alike = percent((self.weight + before.weight).saturating_sub(overlap));
+        let percent = |of: u32| overlap.saturating_mul(100).checked_div(of).unwrap_or(0);
+        let alike = percent(self.weight.saturating_add(before.weight).saturating_sub(overlap));
         Kinship { alike, within: percent(self.weight.min(before.weight)), ..Kinship::default() }
     }
 

@@ -26,8 +26,10 @@ const LEAST: u32 = 25;
 const NAMED: u32 = 1;
 
 /// Points of a block of prose with at most one new word. The first such blocks in a row earn none, as many as there are
-/// blocks of distinct words so far: in a long text they occur by chance.
+/// blocks of distinct words so far: in a long text they occur by chance. A narrow one always earns them.
 const BARREN: u32 = 5;
+/// Most bits of 64 that the words of a narrow block set, one each: some two dozen words, where prose has twice as many.
+const NARROW: u32 = 20;
 
 /// Consecutive blocks that say little.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,9 +70,10 @@ impl Cursor {
 #[derive(Clone, Debug, Default)]
 struct Prose {
     heard: KnownWords,
-    /// Words in this block, and the new ones among them.
+    /// Words in this block, the new ones among them, and a bit for each word.
     words: u32,
     new: u32,
+    spread: u64,
     /// New words since the last block of [`Novelty`] ended, numbers aside.
     named: u32,
     /// New words in total.
@@ -80,7 +83,7 @@ struct Prose {
     /// Consecutive blocks with at most one new word.
     barren: Drift,
 }
-codec!(struct Prose { heard, words, new, named, distinct, block, barren });
+codec!(struct Prose { heard, words, new, spread, named, distinct, block, barren });
 
 /// Sets in the table of words, and words per set.
 const PLACES: usize = 128;
@@ -128,6 +131,7 @@ impl Prose {
         } else if cursor.number {
             return false;
         }
+        self.spread |= 1 << (word.wrapping_mul(0x9e37_79b1) >> 26);
         self.words += 1;
         if self.words < BLOCK_WORDS {
             return false;
@@ -146,11 +150,11 @@ impl Prose {
                 self.barren.offset = self.block;
             }
             self.barren.blocks = self.barren.blocks.saturating_add(1);
-            if self.barren.blocks > self.distinct / BLOCK_WORDS {
+            if self.barren.blocks > self.distinct / BLOCK_WORDS || self.spread.count_ones() <= NARROW {
                 self.barren.points = self.barren.points.saturating_add(BARREN);
             }
         }
-        (self.words, self.new, self.block) = (0, 0, characters);
+        (self.words, self.new, self.spread, self.block) = (0, 0, 0, characters);
     }
 
     fn fits(&self) -> bool {
@@ -427,10 +431,17 @@ mod tests {
         // The first block introduces them, and each of the following earns five points.
         assert_eq!(barren(&text(64 * 2)), 5);
         assert_eq!(barren(&text(64 * 4)), 15);
-        // The more words there were before, the longer it takes.
+        // The more words there were before, the longer it takes, unless the blocks hold few.
         let before: String = (0..192).map(|n| format!("other{n} ")).collect();
-        assert_eq!(barren(&format!("{before}{}", text(64 * 4))), 0);
-        assert_eq!(barren(&format!("{before}{}", text(64 * 6))), 10);
+        let letter = |n: usize| char::from(b'a' + (n % 60 / 8) as u8);
+        let wide = |count: usize| -> String {
+            (0..count)
+                .map(|n| format!("{}o{} ", letter(n), ["st", "re", "li", "ma", "ku", "vo", "ne", "ty"][n % 60 % 8]))
+                .collect()
+        };
+        assert_eq!(barren(&format!("{before}{}", wide(64 * 4))), 0);
+        assert_eq!(barren(&format!("{before}{}", wide(64 * 6))), 10);
+        assert_eq!(barren(&format!("{before}{}", text(64 * 4))), 15);
         // The words of list items count, their numbers do not; neither do tables, code fences and repeated figures.
         let list: String =
             (0..64).map(|n| format!("{n}. {} {} {} {}\n", said(n), said(n + 1), said(n + 5), said(n + 9))).collect();

@@ -4,7 +4,7 @@
 //! An agent that does what was ordered goes round in circles on purpose.
 
 use super::words::{is_in, place_in, same};
-use alloc::vec::Vec;
+use alloc::{borrow::Cow, vec::Vec};
 
 /// Bytes of the longest message that is read: a longer one is a brief with figures of its own.
 const LONGEST: usize = 1500;
@@ -100,11 +100,11 @@ const SWEEPS: &str = "einer nach dem anderen|eins nach dem anderen|jeden po drug
 
 /// Whether a text orders to go through many things one after the other, or to check that they fail.
 pub(crate) fn orders_sweep(text: &str) -> bool {
-    let lower = text.to_ascii_lowercase();
-    text.len() <= LONGEST
-        && (SWEEPS.split('|').any(|sweep| lower.contains(sweep))
-            || wants_failures(text)
-            || sentences(text).any(chooses))
+    let sweeps = |text: &str| {
+        let lower = text.to_ascii_lowercase();
+        SWEEPS.split('|').any(|sweep| lower.contains(sweep))
+    };
+    text.len() <= LONGEST && (sweeps(text) || wants_failures(text) || sentences(text).any(chooses))
 }
 
 /// Words that ask for some of a number of things, if one of the second list directly follows.
@@ -146,7 +146,8 @@ pub(crate) fn ordered_times(text: &str) -> u32 {
     if text.len() > LONGEST {
         return 0;
     }
-    sentences(text).map(of_sentence).max().unwrap_or(0).min(MOST)
+    let plain = if text.contains('×') { Cow::Owned(text.replace('×', "x")) } else { Cow::Borrowed(text) };
+    sentences(&plain).map(of_sentence).max().unwrap_or(0).min(MOST)
 }
 
 /// The number of things in a range that is to be gone through: `which port between 8000 and 8020 is open?`.

@@ -6,7 +6,7 @@
 
 use super::again::ReadCache;
 use super::answer::{AnswerMeaning, nothing_in, says};
-use super::canonical::canonical_json;
+use super::canonical::{canonical_json, empty};
 use super::class::{CLASS_END, Class, LETTERS_OF_ERROR, class, letters_outside_tags};
 use super::digest::{Digests, Key, combine, salted};
 use super::echo::Echo;
@@ -142,7 +142,7 @@ pub(crate) fn glance(result: &ToolResult, volatile: &Volatile, scratch: &mut Scr
     let details = result.details.as_ref().filter(|details| !details.is_null() && result.output.trim().is_empty());
     let text = match details {
         Some(details) => {
-            scratch.whole.clear();
+            empty(&mut scratch.whole);
             canonical_json(details, &mut scratch.whole);
             scratch.whole.as_str()
         }
@@ -328,7 +328,7 @@ fn read(
     let mut answer = match (left, details) {
         (true, _) => None,
         (_, true) => Answer::of(text, json),
-        _ => Answer::read(text, json),
+        (_, false) => Answer::read(text, json),
     };
     let compared = if left {
         Compared { light: exact, shape: Some(exact), letters: LETTERS_COUNTED, progress_mark: false }

@@ -38,7 +38,8 @@ pub(crate) fn failing_in_output(text: &str) -> Option<u32> {
 const SUMMARY: usize = 400;
 
 /// Whether tests passed and none failed, according to the end of an output: `24 passed in 1.1s`,
-/// `test result: ok. 3 passed; 0 failed`, Go's `ok  pkg/path 0.2s`, a final `OK`. `None` if it says neither.
+/// `test result: ok. 3 passed; 0 failed`, `41 tests, 0 failures`, Go's `ok  pkg/path 0.2s`, a final `OK`,
+/// `BUILD SUCCESSFUL`. `None` if it says neither.
 pub(crate) fn all_pass(text: &str) -> Option<bool> {
     let text = text.trim_end();
     let end = text.get(text.floor_char_boundary(text.len().saturating_sub(SUMMARY))..).unwrap_or(text);
@@ -46,7 +47,7 @@ pub(crate) fn all_pass(text: &str) -> Option<bool> {
     let mut four = 0;
     let tells = end.bytes().any(|byte| {
         four = four << 8 | u32::from(byte | 0x20);
-        four == u32::from_be_bytes(*b"pass") || four == u32::from_be_bytes(*b"fail")
+        [*b"pass", *b"fail", *b"succ"].map(u32::from_be_bytes).contains(&four)
     });
     if !tells && !end.lines().any(|line| same_start(line, "ok")) {
         return None;
@@ -54,12 +55,18 @@ pub(crate) fn all_pass(text: &str) -> Option<bool> {
     let mut pass = false;
     for line in end.lines() {
         let lower = line.trim().to_ascii_lowercase();
-        if failing(&lower).is_some_and(|count| count > 0) || lower.starts_with("fail") || lower.contains("error") {
+        let failing = failing(&lower);
+        let wrong = lower.contains("error") && ![" 0 errors", "errors: 0"].iter().any(|none| lower.contains(none));
+        if failing.is_some_and(|count| count > 0) || lower.starts_with("fail") || wrong {
             return Some(false);
         }
         let go =
             || line.starts_with("ok ") && line.split_whitespace().nth(1).is_some_and(|package| package.contains('/'));
-        pass |= lower == "ok" || passing(&lower).is_some() || go();
+        // `OK` by itself acknowledges anything.
+        let ok = || lower == "ok" && (end.contains("test") || end.contains("spec"));
+        let counted = failing == Some(0) && lower.starts_with(|char: char| char.is_ascii_digit());
+        pass |= counted || ok() || lower.starts_with("ok (") || lower.contains("build success");
+        pass |= passing(&lower).is_some() || go();
     }
     pass.then_some(true)
 }
@@ -184,6 +191,11 @@ mod tests {
             "Ran 7 tests in 0.002s\n\nOK",
             "Tests:       9 passed, 9 total\nTime:        1.2 s",
             "  12 passing (40ms)",
+            "Finished in 0.4 seconds\n41 tests, 0 failures",
+            "9 runs, 18 assertions, 0 failures, 0 errors, 0 skips",
+            "OK (9 tests, 31 assertions)",
+            "> Task :quay:test\n\nBUILD SUCCESSFUL in 24s\n5 actionable tasks: 4 executed, 1 up-to-date",
+            "[INFO] BUILD SUCCESS",
         ] {
             assert_eq!(all_pass(text), Some(true), "{text}");
         }
@@ -192,8 +204,12 @@ mod tests {
             "1 failed, 23 passed in 1.1s",
             "FAIL quay.example/tide\nok  \tquay.example/lock\t0.2s",
             "12 passing\n1 failing",
+            "41 tests, 3 failures",
+            "the transfer of 0 failures succeeded",
             "the ship passed the lock",
             "ok then",
+            "OK",
+            "PEAK=182.9\nOVERSHOOT=2.9\nOK",
             "Error: 3 passed by",
             "24 passed in 1.12s\nerror: could not write the report",
         ] {

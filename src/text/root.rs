@@ -3,7 +3,8 @@
 use super::canonical::canonical_json;
 use super::ends;
 use super::late::{CallArguments, CallFeature};
-use super::lines::{Lines, trimmed};
+use super::left::Left;
+use super::lines::{Lines, first_line, trimmed};
 use super::mask::Span;
 use super::scan::{BLOCK, MARKED, holds_mark, padded, unmarked_line_ends};
 use super::sorted;
@@ -255,11 +256,31 @@ fn is_label(line: &str) -> bool {
 }
 
 /// Whether an output looks like a JSON object or a list of objects, lists or strings, judging by its brackets:
-/// `[error] no berth [7]` is a log line.
+/// `[error] no berth [7]` is a log line. A log of objects, one in each line, is text.
 fn is_json(output: &str) -> bool {
     let output = trimmed(output);
     let list = || output.strip_prefix('[').is_some_and(|inside| inside.trim_start().starts_with(['{', '[', '"']));
-    output.starts_with('{') && output.ends_with('}') || output.ends_with(']') && list()
+    output.starts_with('{') && output.ends_with('}') && !is_json_log(output) || output.ends_with(']') && list()
+}
+
+/// Whether the first two lines of an output that begins with a bracket are objects.
+fn is_json_log(output: &str) -> bool {
+    let (first, rest) = first_line(ends::head(output, END));
+    trimmed(first).ends_with('}') && rest.is_some_and(|rest| rest.starts_with('{'))
+}
+
+/// The first and the last line of a failed output that hold words, if neither counts what is wrong or only tells an
+/// exit status: what a program says that failed without marking any line as an error.
+pub(crate) fn unmarked_lines(output: &str) -> Option<(&str, &str)> {
+    let says = |line: &&str| letters(line) >= LETTERS;
+    let last = Lines(ends::tail(output, END)).rev().map(trimmed).find(says)?;
+    let first = Lines(ends::head(output, END)).map(trimmed).find(says)?;
+    let status = |line: &str| has_word(line, &["exit", "exited"]);
+    (!status(last) && Left::wrong(output).is_none()).then_some((first, last))
+}
+
+fn has_word(line: &str, words: &[&str]) -> bool {
+    line.split(|char: char| !char.is_alphanumeric()).any(|word| listed(words, word))
 }
 
 /// JSON fields that hold an error, those that hold a status, and those that say whether something succeeded.
@@ -321,8 +342,8 @@ fn refuses(word: &str) -> bool {
 /// Fewest words of a text that says that something is rejected and why.
 const REASON: usize = 4;
 
-/// What an answer says if it is a verdict that something is rejected: all of it if it is JSON, or what follows the
-/// colon in `request 7: rejected - the berth is taken`. Without a reason, such a text may acknowledge what was decided.
+/// What an answer says if it is a verdict that something is rejected, or an error: all of it if it is JSON, or what
+/// follows the colon in `request 7: rejected - the berth is taken`. Without a reason, such a text may acknowledge what was decided.
 pub(crate) fn rejection(output: &str) -> Option<&str> {
     if !output.starts_with('{') {
         let mut said = output.match_indices(": ").filter_map(|(at, colon)| output.get(at + colon.len()..));
@@ -332,13 +353,15 @@ pub(crate) fn rejection(output: &str) -> Option<&str> {
         return said.find(begins).filter(|said| spaced(said).count() >= REASON && !counts(said));
     }
     // Reading all of an answer is expensive.
-    if !output.contains("false") && !output.split('"').any(refuses) {
+    if !output.contains("false") && !output.split('"').any(|part| refuses(part) || listed(&WRONG, part)) {
         return None;
     }
     let Ok(Value::Object(fields)) = serde_json::from_str(output) else { return None };
     let rejected = fields.iter().any(|(name, value)| match value {
         Value::Bool(passes) => !passes && listed(&PASSES, name),
-        Value::String(word) => listed(&DECIDES, name) && refuses(word),
+        Value::String(word) => {
+            listed(&DECIDES, name) && refuses(word) || listed(&WRONG, name) && letters(word) > LETTERS
+        }
         _ => false,
     });
     rejected.then_some(output)

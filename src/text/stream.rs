@@ -64,8 +64,9 @@ enum Line {
     Text,
     /// It begins with a tag or a bracket.
     Markup,
-    /// A comma; what follows tells whether it separates values.
+    /// A comma; what follows tells whether it separates values. Behind text, a digit does not: `600,000`, `2,4 %`.
     Comma,
+    Clause,
     /// Values separated by commas without blanks.
     Values,
     /// The start of a line below a line of values, and such a line as far as it may be another one: its first number,
@@ -76,7 +77,7 @@ enum Line {
 }
 codec!(enum Line {
     Start: 0, Marks(first, second): 1, Closing(first): 2, Bullet: 3, Number: 4, Dot: 5, List: 6, Row: 7, Text: 8, Markup: 9,
-    Comma: 10, Values: 11, Below: 12, Figure: 13, Presumed: 14,
+    Comma: 10, Values: 11, Below: 12, Figure: 13, Presumed: 14, Clause: 15,
 });
 
 /// The position in a Markdown text: in a fence, a table row, a list item.
@@ -165,8 +166,10 @@ impl Layout {
             Line::Number if byte.is_ascii_digit() => Line::Number,
             Line::Number if matches!(byte, b'.' | b')') => Line::Dot,
             Line::Bullet | Line::Dot if blank => Line::List,
-            Line::Number | Line::Text | Line::Figure | Line::Presumed if byte == b',' => Line::Comma,
-            Line::Comma if !blank => Line::Values,
+            Line::Text if byte == b',' => Line::Clause,
+            Line::Clause if byte.is_ascii_digit() => Line::Text,
+            Line::Number | Line::Figure | Line::Presumed if byte == b',' => Line::Comma,
+            Line::Comma | Line::Clause if !blank => Line::Values,
             Line::Figure if byte.is_ascii_digit() => Line::Figure,
             Line::Figure => Line::Presumed,
             _ => Line::Text,

@@ -147,8 +147,11 @@ impl<'a> Answer<'a> {
         if is_json(text) { Self::of(text.trim(), buffers) } else { None }
     }
 
-    /// The same for any value of any length.
+    /// The same for any value.
     pub(super) fn of(text: &'a str, buffers: &'a mut Buffers) -> Option<Self> {
+        if text.len() > LONGEST {
+            return None;
+        }
         let Buffers { tape, shapes, text: buffer } = buffers;
         let mut read = tape.read(text, shapes)?;
         let mut says = AnswerMeaning::default();

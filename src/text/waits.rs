@@ -117,9 +117,10 @@ fn says_wait(name: &str) -> bool {
     same_start(name, "wait") && name_words(name).last().is_some_and(|last| length(last).is_some())
 }
 
-/// Whether a tool of this name does nothing but wait: `sleep`, `wait_seconds`, `browser_wait_for`.
+/// Whether a tool of this name does nothing but wait: `sleep`, `wait_seconds`, `browser_wait_for`, `rig.wait`.
 fn only_waits(tool: &str) -> bool {
     let own = tool.rsplit("__").next().unwrap_or_default();
+    let own = own.rsplit(['.', '/', ':']).next().unwrap_or_default();
     let waits = |word: &str| listed(&SLEEPERS, word) || listed(&SPANS, word) || same(word, "browser");
     own.ends_with("sleep") || name_words(own).all(waits)
 }

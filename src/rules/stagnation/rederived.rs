@@ -2,7 +2,9 @@
 //! changed in between.
 //!
 //! A revenue is summed up, grouped, joined and added up from its parts, and is the same each time. Such a figure is
-//! long and has a fraction, so that it does not recur by chance, and the answers say hardly anything else.
+//! long and has a fraction, so that it does not recur by chance, and the answers say hardly anything else. Figures that
+//! one look shows again after other calls and other figures in between have been brought back: a basket that is filled and
+//! emptied between two limits.
 
 use super::{Stuck, TROUBLE};
 use crate::codec::codec;
@@ -15,6 +17,8 @@ use alloc::{boxed::Box, format, string::String, vec::Vec};
 
 /// Bytes up to which an answer says hardly anything but its figures.
 const SHORT: usize = 256;
+/// The same for figures that were brought back.
+const STATE: usize = 600;
 /// Digits, without zeros at the ends, from which a figure does not recur by chance.
 const DIGITS: usize = 6;
 /// The same for a share, a figure below 1, which counts half.
@@ -32,8 +36,10 @@ codec!(struct Rederived(_));
 struct Figures {
     latest: Figure,
     before: Figure,
+    /// Something else was called since an answer held figures.
+    moved: bool,
 }
-codec!(struct Figures { latest, before });
+codec!(struct Figures { latest, before, moved });
 
 /// Such a figure, and the calls that came to it.
 #[derive(Clone, Debug, Default)]
@@ -44,10 +50,12 @@ struct Figure {
     share: bool,
     /// Something was written since: a check after a change may well come to the same.
     edited: bool,
+    /// It was brought back.
+    back: bool,
     points: u32,
     seen: Streak,
 }
-codec!(struct Figure { figure, call, share, edited, points, seen });
+codec!(struct Figure { figure, call, share, edited, back, points, seen });
 
 /// Which figures an answer holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,12 +69,16 @@ enum Telling {
 }
 
 impl Rederived {
-    /// Records a step; true if it came to the figure that another call had come to.
+    /// Records a step; true if it came to the figure that another call had come to, or shows figures that were brought
+    /// back.
     pub(super) fn took(&mut self, step: &Step, call: &Call, answer: &str, salt: u64) -> bool {
         if call.edit != Edit::No && !step.facts.failed {
             self.0.iter_mut().for_each(|known| (known.latest.edited, known.before.edited) = (true, true));
         }
-        if call.polling || step.facts.failed || answer.len() > SHORT {
+        if let Some(known) = self.0.as_mut().filter(|known| known.latest.call != mark(call.key)) {
+            known.moved = true;
+        }
+        if call.polling || step.facts.failed || answer.len() > if call.mutates { SHORT } else { STATE } {
             return false;
         }
         if telling(answer).is_none() {
@@ -79,21 +91,27 @@ impl Rederived {
         let several = told == Telling::Several;
         // Several at once do not recur by chance, whatever was changed; those of different things are told apart by the
         // words around them.
-        if call.mutates && !several {
+        let short = answer.len() <= SHORT;
+        if !several && (call.mutates || !short) {
             return false;
         }
         let said = if several { frame(&masked).into() } else { 0 };
         let figure = mark(combine("stagnation/figure", &[key("figure", digits.as_bytes()), said, salt])).max(1);
-        let Figures { latest, before } = &mut **self.0.get_or_insert_default();
-        if latest.figure != figure {
+        let Figures { latest, before, moved } = &mut **self.0.get_or_insert_default();
+        let moved = core::mem::take(moved);
+        let other = latest.figure != figure;
+        if other {
             core::mem::swap(latest, before);
         }
         if latest.figure != figure {
             *latest = Figure { figure, ..Figure::default() };
         }
-        let again = latest.call != 0 && latest.call != mark(call.key);
-        latest.call = mark(call.key);
+        let last = core::mem::replace(&mut latest.call, mark(call.key));
+        let same_call = last == latest.call;
+        let brought_back = other && moved && same_call && !call.mutates;
+        let again = brought_back || short && last != 0 && !same_call;
         latest.share = told == Telling::Share;
+        latest.back |= brought_back;
         if again {
             let worth = if latest.share { TROUBLE / 2 } else { TROUBLE };
             let edited = core::mem::take(&mut latest.edited);
@@ -104,7 +122,11 @@ impl Rederived {
     }
 
     pub(super) fn points(&self) -> u32 {
-        self.0.as_ref().map_or(0, |known| known.latest.points)
+        self.0.as_ref().map_or(0, |known| {
+            let Figures { latest, before, .. } = &**known;
+            // Two that are brought back in turn are one way of getting nowhere.
+            latest.points.saturating_add(if latest.back && before.back { before.points } else { 0 })
+        })
     }
 
     pub(super) fn signal(&self, cx: &Cx<'_>) -> Option<Signal> {
@@ -115,8 +137,8 @@ impl Rederived {
             what: combine("stagnation/figure", &[known.figure.into()]),
             points: self.points(),
             message: format!(
-                "the same result came out {} times, to the last digit, whatever was called to get it",
-                known.seen.times + 1
+                "the same result came out {} times, to the last digit, whatever was called or changed in between",
+                known.seen.times.saturating_add(1)
             ),
             instead: "Accept it and go on, or find out why your changes do not affect it.",
             halt_reason: HaltReason::Stalled,

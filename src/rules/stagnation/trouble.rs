@@ -7,7 +7,7 @@ use crate::codec::codec;
 use crate::model::{HaltReason, ToolResult};
 use crate::rules::streak::Streak;
 use crate::rules::{Cx, Payload, Signal};
-use crate::state::{Call, Recent, Step};
+use crate::state::{Call, LONG_PAUSE, Recent, Step};
 use crate::text::{self, Edit, Key, combine, down, frame, key, mark, named_file, progress, replaced, told};
 use alloc::{boxed::Box, format};
 
@@ -25,6 +25,10 @@ const FILE_BITS: u32 = 24;
 const MOST_BITS: u32 = 10;
 /// Bit of [`Trouble::since`]: the latest file that an error named was edited since.
 const EDITED: u8 = 2;
+/// Bit of [`Trouble::since`]: something was changed since, in whatever way.
+const CHANGED: u8 = 4;
+/// Bit of [`Trouble::since`]: no line of the latest error was marked as one.
+const PLAIN: u8 = 8;
 
 /// Words of an error that reports a timeout.
 const LIMITED: &str = "deadline timed timeout";
@@ -55,6 +59,18 @@ fn valueless(answer: &str) -> Option<Key> {
     short.then(|| combine("stagnation/valueless", &[frame(answer).into()]))
 }
 
+/// Key of a failure of which no line is marked as an error, by the lines that it begins and ends with and by what it is
+/// about: one thing after another may fail in the same words.
+fn unmarked(step: &Step, call: &Call, result: &ToolResult) -> Option<Key> {
+    if !step.facts.failed || step.first_mark(result).is_some() {
+        return None;
+    }
+    let (first, last) = text::unmarked_lines(&result.output)?;
+    // A program names it.
+    let target = if call.runs_a_program() { 0 } else { call.target.unwrap_or(0) };
+    Some(combine("stagnation/unmarked", &[frame(first).into(), frame(last).into(), target]))
+}
+
 /// The latest error of an agent, and how often it came while the agent met no other.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Trouble {
@@ -70,7 +86,7 @@ pub(super) struct Trouble {
     /// Eight bits of the mark of the file that the latest error named, 0 for none; and above them a bit for each that
     /// errors named lately.
     files: u32,
-    /// [`WRITTEN`] and [`EDITED`].
+    /// [`WRITTEN`], [`EDITED`], [`CHANGED`] and [`PLAIN`].
     since: u8,
     /// Present once it has come back, or followed another one, or something was edited after it.
     again: Option<Box<ErrorReturns>>,
@@ -137,11 +153,17 @@ impl Trouble {
         if call.edit != Edit::No && !step.facts.failed {
             self.since |= WRITTEN;
         }
+        let fails = step.facts.failed;
+        if call.mutates && !fails {
+            self.since |= CHANGED;
+        }
         // The same call after another agent's change is a retry, not the next item of a list.
         let retried = beside.changed && step.kin.is_same_call();
         let listed = beside.listed && !retried;
         let output = result.output.as_str();
         let root = step.root(result, salt).or_else(|| rejected(call, output)).or_else(|| valueless(output));
+        let plain = if root.is_none() { unmarked(step, call, result) } else { None };
+        let (marked, root) = (plain.is_none(), root.or(plain));
         let thing = call.target.map_or(0, |target| (mark(target) as u8 & !MENDED).max(1));
         if root.is_none() && !step.facts.failed {
             if thing != 0 && thing == self.thing {
@@ -163,6 +185,8 @@ impl Trouble {
         self.round = round;
         let edited = self.since & WRITTEN != 0 || retried;
         self.since &= !WRITTEN;
+        let was_marked = self.since & PLAIN == 0;
+        self.since = self.since & !PLAIN | if marked { 0 } else { PLAIN };
         let before = core::mem::replace(&mut self.sign, sign);
         let last = core::mem::replace(&mut self.thing, thing);
         if let Some(undone) = self.again.as_mut().and_then(|again| again.undone.as_mut()) {
@@ -180,14 +204,20 @@ impl Trouble {
             self.again = None;
             return false;
         }
-        let counts = !(listed || copy || step.slept || call.polling || step.is_waited_out());
+        // Another call, or the same one after a new change, is an attempt rather than a wait.
+        let changed = self.since & CHANGED != 0;
+        self.since &= !CHANGED;
+        let waits = step.pause >= LONG_PAUSE || step.kin.is_same_call() && !changed;
+        let waited = step.is_waited_out() && waits;
+        let counts = !(listed || copy || step.slept || call.polling || waited);
         if before == sign {
             if counts {
                 self.again.get_or_insert_default().back.again(step, edited);
             }
             return counts;
         }
-        if before == 0 {
+        // Failures without a mark are mostly different ones: not worth the room until something has come back.
+        if before == 0 || !(marked || was_marked || self.again.is_some()) {
             return false;
         }
         let ErrorReturns { back, turns, .. } = &mut **self.again.get_or_insert_default();
@@ -204,7 +234,7 @@ impl Trouble {
 
     /// Forgets the error and what came back.
     pub(super) fn forget(&mut self) {
-        *self = Self { round: self.round, since: self.since & WRITTEN, ..Self::default() };
+        *self = Self { round: self.round, since: self.since & (WRITTEN | CHANGED), ..Self::default() };
     }
 
     /// A call is about to run. If it puts back a text that an earlier edit replaced in the same file, and errors go on

@@ -56,7 +56,7 @@ impl Undone {
             self.points = match (attempt, self.again) {
                 (true, _) => self.points.saturating_add(AGAIN),
                 (false, true) => self.points.saturating_add(BACK_AGAIN),
-                (false, false) => (self.points + BACK).min(MOST_BACK),
+                (false, false) => self.points.saturating_add(BACK).min(MOST_BACK),
             };
             self.seen.add(cx.here, onset);
         } else if !known && !edit.removes {
