@@ -40,8 +40,7 @@ impl Limits {
 
     /// Whether `count` reaches any rung.
     pub(crate) fn reached(&self, count: u32, scale: u32) -> bool {
-        let reached = |threshold: u32| threshold != 0 && count >= threshold.saturating_mul(scale);
-        rungs(self).into_iter().any(|(_, threshold)| reached(threshold))
+        self.level(count, scale).is_some()
     }
 
     /// The weakest rung that `count` has not reached, with its threshold.

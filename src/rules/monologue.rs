@@ -69,7 +69,7 @@ impl State {
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Text {
     agent: Key,
     key: Key,
@@ -94,20 +94,7 @@ codec!(struct Text { agent, key, long, times, busy, fresh, results, looks, idle,
 impl Text {
     /// A text that is said for the first time.
     fn new(agent: Key, key: Key, long: bool, onset: Onset) -> Self {
-        Self {
-            agent,
-            key,
-            long,
-            times: 0,
-            busy: 0,
-            fresh: false,
-            results: 0,
-            looks: true,
-            idle: 0,
-            onset,
-            idle_onset: onset,
-            sightings: Latest::default(),
-        }
+        Self { agent, key, long, looks: true, onset, idle_onset: onset, ..Self::default() }
     }
 
     fn is_said(&mut self, sighting: Sighting, onset: Onset) {

@@ -27,9 +27,9 @@
 //! looks a minute or more apart where waiting is expected.
 
 use crate::codec::{Codec, Reader, codec};
-use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
+use crate::model::{HaltReason, Outcome, Recommendation, ToolResult};
 use crate::rules::streak::capped_confidence;
-use crate::rules::{Cx, Extra, Fact, Facts, Limits, Outlook, Rule, Signal, SignalParts, View, outcome_words};
+use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Rule, Signal, SignalParts, View, foreseen, outcome_words};
 use crate::state::{Call, Latest, Marked, Onset, Packed, Ring, Step, Time, WAITED, is_short, short_mark};
 use crate::text::{
     self, Asks, Empty, Key, OutcomeFacts, Sketch, combine, ends, mark, may_change, number, printable, progress,
@@ -551,8 +551,6 @@ impl Entry {
             let came = outcome_words(self.flags.outcome(), self.flags.failed());
             ["`", &tool, "` was called ", &times, " times with the same arguments and gave ", came, " ", &each].concat()
         };
-        let nudge = cx.limits.nudge.saturating_mul(scale);
-        let told = self.is_told(loose, cx.limits);
         let words = SignalParts {
             kind: "unchanged-outcome",
             identity: combine("repeated-call", &[self.call, self.agent]),
@@ -574,17 +572,8 @@ impl Entry {
             recommendation: Recommendation::ChangeApproach,
             halt_reason: if self.flags.failed() { HaltReason::RepeatedError } else { HaltReason::Stalled },
         };
-        Some(Signal {
-            scale,
-            ask: (told && self.points.all >= nudge).then_some(Level::Nudge),
-            extra: Extra {
-                each: (!told).then_some(ADJACENT),
-                advisory: told,
-                threshold: told.then_some(nudge),
-                ..Extra::default()
-            },
-            ..words.signal(self.onset, self.sightings.iter().copied().collect())
-        })
+        let signal = words.signal(self.onset, self.sightings.iter().copied().collect());
+        Some(foreseen(Signal { scale, ..signal }, ADJACENT, self.is_told(loose, cx.limits), cx))
     }
 }
 

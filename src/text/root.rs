@@ -3,7 +3,6 @@
 use super::canonical::canonical_json;
 use super::ends;
 use super::late::{CallArguments, CallFeature};
-use super::left::Left;
 use super::lines::{Lines, first_line, trimmed};
 use super::mask::Span;
 use super::scan::{BLOCK, MARKED, holds_mark, padded, unmarked_line_ends};
@@ -269,18 +268,21 @@ fn is_json_log(output: &str) -> bool {
     trimmed(first).ends_with('}') && rest.is_some_and(|rest| rest.starts_with('{'))
 }
 
-/// The first and the last line of a failed output that hold words, if neither counts what is wrong or only tells an
-/// exit status: what a program says that failed without marking any line as an error.
+/// Bytes compared of a line that is not marked as an error.
+const PLAIN: usize = 120;
+
+/// The beginnings of the first and the last line of a failed text that hold words, unless the last only
+/// tells an exit status: what a program says that failed without marking any line as an error.
 pub(crate) fn unmarked_lines(output: &str) -> Option<(&str, &str)> {
-    let says = |line: &&str| letters(line) >= LETTERS;
+    let says = |line: &&str| line.chars().filter(|char| char.is_alphabetic()).nth(LETTERS - 1).is_some();
+    if is_json(output) {
+        return None;
+    }
     let last = Lines(ends::tail(output, END)).rev().map(trimmed).find(says)?;
     let first = Lines(ends::head(output, END)).map(trimmed).find(says)?;
-    let status = |line: &str| has_word(line, &["exit", "exited"]);
-    (!status(last) && Left::wrong(output).is_none()).then_some((first, last))
-}
-
-fn has_word(line: &str, words: &[&str]) -> bool {
-    line.split(|char: char| !char.is_alphanumeric()).any(|word| listed(words, word))
+    let words = || last.split(|char: char| !char.is_alphanumeric());
+    let status = last.len() <= PLAIN && words().any(|word| listed(&["exit", "exited"], word));
+    (!status).then(|| (ends::head(first, PLAIN), ends::head(last, PLAIN)))
 }
 
 /// JSON fields that hold an error, those that hold a status, and those that say whether something succeeded.

@@ -47,7 +47,7 @@ impl Agent {
 impl Agents {
     /// The agent whose step is recorded, now the latest; without any state if it is neither of the two.
     pub(super) fn of(&mut self, agent: Key) -> &mut Agent {
-        let mark = if agent == 0 { 0 } else { mark(agent) };
+        let mark = mark(agent);
         if mark != self.latest.mark {
             let known = self.other.take().filter(|other| other.mark == mark);
             let next = known.map_or_else(|| Agent { mark, ..Agent::default() }, |known| *known);
@@ -59,7 +59,7 @@ impl Agents {
 
     /// The agent, if it is one of the two.
     pub(super) fn known(&mut self, agent: Key) -> Option<&mut Agent> {
-        let mark = if agent == 0 { 0 } else { mark(agent) };
+        let mark = mark(agent);
         core::iter::once(&mut self.latest).chain(self.other.as_deref_mut()).find(|known| known.mark == mark)
     }
 

@@ -48,7 +48,7 @@ struct Recurrence {
 codec!(struct Recurrence { kinds, row });
 
 /// A kind of call that came again.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Kind {
     /// The tool, the agent and the arguments without their figures.
     kind: u32,
@@ -93,25 +93,7 @@ enum Comparison {
 impl Kind {
     /// A kind that was seen once, and not closely.
     fn seen_once(kind: u32, changes: u32, news: u32) -> Self {
-        let (words, seen, left) = (Words::default(), Streak::default(), Left::default());
-        let (light, trouble, line, said, figures, class, progress, round, points) = (0, 0, 0, 0, 0, 0, 0, 0, 0);
-        Self {
-            kind,
-            light,
-            trouble,
-            line,
-            said,
-            left,
-            figures,
-            class,
-            words,
-            progress,
-            round,
-            changes,
-            news,
-            points,
-            seen,
-        }
+        Self { kind, changes, news, ..Self::default() }
     }
 
     /// Whether another call of the kind is the same, and came to the same.

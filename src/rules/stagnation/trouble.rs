@@ -8,7 +8,7 @@ use crate::model::{HaltReason, ToolResult};
 use crate::rules::streak::Streak;
 use crate::rules::{Cx, Payload, Signal};
 use crate::state::{Call, LONG_PAUSE, Recent, Step};
-use crate::text::{self, Edit, Key, combine, down, frame, key, mark, named_file, progress, replaced, told};
+use crate::text::{self, Edit, Key, Left, combine, down, frame, key, mark, named_file, progress, replaced, told};
 use alloc::{boxed::Box, format};
 
 /// Errors kept to find those that alternate.
@@ -188,13 +188,17 @@ impl Trouble {
         let was_marked = self.since & PLAIN == 0;
         self.since = self.since & !PLAIN | if marked { 0 } else { PLAIN };
         let before = core::mem::replace(&mut self.sign, sign);
+        // What only counts what is wrong ends alike whatever that is.
+        if !marked && before == sign && Left::wrong(output).is_some() {
+            return false;
+        }
         let last = core::mem::replace(&mut self.thing, thing);
         if let Some(undone) = self.again.as_mut().and_then(|again| again.undone.as_mut()) {
             undone.fails();
         }
         // One thing after another fails and is fixed.
         let next = last & MENDED != 0 && thing != 0 && thing != last & !MENDED;
-        let progress = progress(output);
+        let progress = if marked { progress(output) } else { 0 };
         let moved = core::mem::replace(&mut self.progress, progress) != progress && progress != 0;
         // Progress counts for timeouts only: a build that breaks reports how far it got as well.
         let limited =
@@ -237,10 +241,10 @@ impl Trouble {
         *self = Self { round: self.round, since: self.since & (WRITTEN | CHANGED), ..Self::default() };
     }
 
-    /// A call is about to run. If it puts back a text that an earlier edit replaced in the same file, and errors go on
-    /// coming, returns how often that has happened.
+    /// A call is about to run. If it puts back a text that an earlier edit replaced in the same file, and marked errors
+    /// go on coming, returns how often that has happened.
     pub(super) fn rewrites(&mut self, call: &Call, payload: &Payload<'_>, cx: &Cx<'_>) -> Option<Signal> {
-        if self.sign == 0 {
+        if self.sign == 0 || self.since & PLAIN != 0 {
             return None;
         }
         let edit = replaced(payload.args.as_ref()?, cx.salt)?;

@@ -17,7 +17,7 @@ const READINGS: usize = 3;
 pub(crate) const HISTORY: u32 = 32;
 
 /// A task's counter of loops, shared by its subtasks.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Counter {
     pub(super) task: Key,
     pub(super) name: Option<String>,
@@ -34,8 +34,9 @@ pub(super) struct Counter {
 codec!(struct Counter { task, name, count, looped, onset, gated, reason, at } raw);
 
 /// The latest reason for counting or not counting a failure.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) enum Reason {
+    #[default]
     Nothing,
     Tests,
     Markers,
@@ -64,7 +65,7 @@ impl Reason {
 
 impl Counter {
     pub(super) fn new(task: Key) -> Self {
-        Self { task, name: None, count: 0, looped: false, onset: None, gated: None, reason: Reason::Nothing, at: None }
+        Self { task, ..Self::default() }
     }
 
     /// Bytes it takes at most.
@@ -81,7 +82,7 @@ impl Counter {
 }
 
 /// One task.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Tracker {
     pub(super) task: Key,
     pub(super) parent: Option<Key>,
@@ -267,20 +268,7 @@ pub(crate) fn marked(progress: &Progress) -> bool {
 
 impl Tracker {
     pub(super) fn new(task: Key) -> Self {
-        Self {
-            task,
-            parent: None,
-            failures: Ring::default(),
-            failing: Ring::default(),
-            risen: false,
-            reading: None,
-            checklist: 0,
-            since: SinceFailure::default(),
-            marks: 0,
-            asked: None,
-            failed: None,
-            at: None,
-        }
+        Self { task, ..Self::default() }
     }
 
     /// Forgets everything but the task's parent and when it was last used.
