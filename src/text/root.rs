@@ -7,7 +7,7 @@ use super::lines::{Lines, first_line, trimmed};
 use super::mask::Span;
 use super::scan::{BLOCK, MARKED, holds_mark, padded, unmarked_line_ends};
 use super::sorted;
-use super::words::{Sum, listed, runs, same_start, spaced};
+use super::words::{Sum, is_in, listed, runs, same_start, spaced};
 use crate::codec::codec;
 use crate::model::ToolCall;
 use alloc::{string::String, vec::Vec};
@@ -28,21 +28,8 @@ const MARKS: [&str; 4] = ["error", "exception", "failed", "fatal"];
 /// Words that negate a mark within the next two words: `0 failed`, `no error`, `without any error`.
 const DENY: [&str; 5] = ["0", "no", "not", "without", "zero"];
 /// Words that turn the mark before them into a topic: `Error handling`, `error pages`.
-const TOPICS: [&str; 13] = [
-    "boundaries",
-    "boundary",
-    "budget",
-    "codes",
-    "correction",
-    "guide",
-    "handler",
-    "handlers",
-    "handling",
-    "messages",
-    "pages",
-    "rates",
-    "reporting",
-];
+const TOPICS: &str = "boundaries boundary budget codes correction guide \
+    handler handlers handling messages pages rates reporting";
 /// Words after which the rest of a line reports no error that has occurred: `if the result is an error`,
 /// `Warning: the error log is full`.
 const ASIDE: [&str; 10] = ["debug", "hint", "if", "info", "note", "unless", "warn", "warning", "when", "whenever"];
@@ -281,16 +268,16 @@ pub(crate) fn unmarked_lines(output: &str) -> Option<(&str, &str)> {
     let last = Lines(ends::tail(output, END)).rev().map(trimmed).find(says)?;
     let first = Lines(ends::head(output, END)).map(trimmed).find(says)?;
     let words = || last.split(|char: char| !char.is_alphanumeric());
-    let status = last.len() <= PLAIN && words().any(|word| listed(&["exit", "exited"], word));
+    let status = last.len() <= PLAIN && words().any(|word| is_in("exit exited", word));
     (!status).then(|| (ends::head(first, PLAIN), ends::head(last, PLAIN)))
 }
 
 /// JSON fields that hold an error, those that hold a status, and those that say whether something succeeded.
 const WRONG: [&str; 7] = ["err", "error", "error_message", "errormessage", "errors", "exception", "failure"];
-const STANDS: [&str; 9] = ["code", "outcome", "phase", "reason", "result", "state", "status", "status_code", "verdict"];
+const STANDS: &str = "code outcome phase reason result state status status_code verdict";
 const SUCCESS: [&str; 3] = ["ok", "succeeded", "success"];
 /// Beginnings of words that say that something failed.
-const ILL: [&str; 8] = ["aborted", "denied", "error", "fail", "forbidden", "invalid", "refused", "rejected"];
+const ILL: &str = "aborted denied error fail forbidden invalid refused rejected";
 /// Maximum number of bytes of JSON that is searched, and its levels of nesting.
 const JSON: usize = 8 * 1024;
 const LEVELS: usize = 4;
@@ -317,8 +304,8 @@ pub(crate) fn denies_success(output: &str) -> bool {
 
 /// Top-level fields of an answer that hold a verdict: flags that something passes, and words for the decision; and
 /// beginnings of words for a rejection.
-const PASSES: [&str; 6] = ["accepted", "allowed", "approved", "pass", "passed", "valid"];
-const DECIDES: [&str; 7] = ["decision", "event", "outcome", "result", "state", "status", "verdict"];
+const PASSES: &str = "accepted allowed approved pass passed valid";
+const DECIDES: &str = "decision event outcome result state status verdict";
 const REJECTED: [&str; 15] = [
     "abgelehnt",
     "abgewiesen",
@@ -360,10 +347,8 @@ pub(crate) fn rejection(output: &str) -> Option<&str> {
     }
     let Ok(Value::Object(fields)) = serde_json::from_str(output) else { return None };
     let rejected = fields.iter().any(|(name, value)| match value {
-        Value::Bool(passes) => !passes && listed(&PASSES, name),
-        Value::String(word) => {
-            listed(&DECIDES, name) && refuses(word) || listed(&WRONG, name) && letters(word) > LETTERS
-        }
+        Value::Bool(passes) => !passes && is_in(PASSES, name),
+        Value::String(word) => is_in(DECIDES, name) && refuses(word) || listed(&WRONG, name) && letters(word) > LETTERS,
         _ => false,
     });
     rejected.then_some(output)
@@ -373,7 +358,7 @@ pub(crate) fn rejection(output: &str) -> Option<&str> {
 const DOWN: [&str; 4] = ["crashloopbackoff", "errimagepull", "imagepullbackoff", "oomkilled"];
 
 /// What spreadsheet cells show instead of a value, after `#`.
-const CELLS: [&str; 9] = ["CALC!", "DIV/0!", "N/A", "NAME?", "NULL!", "NUM!", "REF!", "SPILL!", "VALUE!"];
+const CELLS: &str = "CALC! DIV/0! N/A NAME? NULL! NUM! REF! SPILL! VALUE!";
 
 /// Where the title of an HTML page begins.
 const TITLE: &str = "<title>";
@@ -390,7 +375,7 @@ fn status_page(head: &str) -> Option<&str> {
 /// a value, or the title of a page about an HTTP error.
 pub(crate) fn down(output: &str) -> Option<&str> {
     let head = ends::head(output, END);
-    let cell = |(at, _)| head.get(at + 1..).is_some_and(|rest| CELLS.iter().any(|cell| rest.starts_with(cell)));
+    let cell = |(at, _)| head.get(at + 1..).is_some_and(|rest| CELLS.split(' ').any(|cell| rest.starts_with(cell)));
     let word = head.split(|char: char| !char.is_alphanumeric()).find(|word| listed(&DOWN, word));
     word.or_else(|| head.match_indices('#').any(cell).then_some("#")).or_else(|| status_page(head))
 }
@@ -409,11 +394,11 @@ fn is_trouble(value: &Value, levels: usize) -> bool {
                 Value::Bool(true) => false,
             };
             let ill = |text: &str| {
-                let begins = |word: &str| ILL.iter().any(|ill| same_start(word, ill));
+                let begins = |word: &str| ILL.split(' ').any(|ill| same_start(word, ill));
                 text.len() <= LINE && text.split(|char: char| !char.is_alphabetic()).any(begins)
             };
             listed(&WRONG, name) && !nothing
-                || listed(&STANDS, name)
+                || is_in(STANDS, name)
                     && (value.as_str().is_some_and(ill)
                         || value.as_u64().is_some_and(|code| (400..600).contains(&code)))
                 || listed(&SUCCESS, name) && *value == Value::Bool(false)
@@ -441,7 +426,7 @@ fn is_marked(line: &str) -> bool {
             // `error handling request: timed out` reports an error.
             let behind = line.get(to..).unwrap_or_default().strip_prefix([' ', '-']).unwrap_or_default();
             let next = behind.split(|char: char| !char.is_ascii_alphabetic()).next().unwrap_or_default();
-            listed(&TOPICS, next) && !behind.contains(':')
+            is_in(TOPICS, next) && !behind.contains(':')
         };
         let denied = || before.iter().any(|word| listed(&DENY, word)) || is_none(line, from, to) || topic();
         let marked = marks && !denied();
