@@ -67,7 +67,9 @@ impl Done {
         let looks = self.0.get_or_insert_default();
         looks.changes = changes;
         if pass == Some(true) {
-            let known = looks.parts.met(call.target.map_or(0, mark));
+            // A command line spells one suite in many ways; a tool's other arguments name another one.
+            let spelt = || if call.runs_a_program() { 0 } else { mark(call.key) };
+            let known = looks.parts.met(call.target.map_or_else(spelt, mark));
             let measured = core::mem::replace(&mut looks.running, true);
             if known && !measured {
                 looks.passed.add(step.sighting, step.onset);
