@@ -100,6 +100,7 @@ impl Rederived {
         let Figures { latest, before, moved } = &mut **self.0.get_or_insert_default();
         let moved = core::mem::take(moved);
         let other = latest.figure != figure;
+        let shown = latest.call;
         if other {
             core::mem::swap(latest, before);
         }
@@ -108,7 +109,8 @@ impl Rederived {
         }
         let last = core::mem::replace(&mut latest.call, mark(call.key));
         let same_call = last == latest.call;
-        let brought_back = other && moved && same_call && !call.mutates;
+        // The same look has shown other figures since: two looks in turn at what stays the same bring nothing back.
+        let brought_back = other && moved && same_call && shown == last && !call.mutates;
         let again = brought_back || short && last != 0 && !same_call;
         latest.share = told == Telling::Share;
         latest.back |= brought_back;
