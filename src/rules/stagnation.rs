@@ -302,6 +302,20 @@ mod tests {
     }
 
     #[test]
+    fn figures_that_are_brought_back() {
+        let look = |sledge: &str, goods: &str| {
+            let shows = format!(r#"{{"goods_kg":{goods},"frame_kg":18.45,"most_kg":250.25}}"#);
+            ("load_view", format!(r#"{{"sledge":"{sledge}"}}"#), "ok", shows)
+        };
+        let change = |n: usize| ("load_change", format!(r#"{{"crate":"crate {n}"}}"#), "ok", String::from("done"));
+        let told = |played: &Played| played.findings(RULE).iter().any(|found| found.message.contains("came out"));
+        let swing = |n: usize| [look("a", "231.85"), change(2 * n), look("a", &format!("24{n}.10")), change(2 * n + 1)];
+        assert!(told(&play((0..5).flat_map(swing))));
+        // Two things looked at in turn stay as they are.
+        assert!(!told(&play((0..5).flat_map(|_| [look("a", "231.85"), look("b", "118.72")]))));
+    }
+
+    #[test]
     fn a_bisection() {
         let check = |at: usize| {
             (
