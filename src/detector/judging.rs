@@ -530,9 +530,13 @@ impl<'a> Judging<'a> {
             call,
         };
         let counted = &mut self.run.counted;
-        counted.news.step(&mut step, result, &mut counted.worker.entered, self.scratch.salt);
+        let asked = self.run.rules.task_loop.is_used();
+        counted.news.step(&mut step, result, &mut counted.worker.entered, asked, self.scratch.salt);
         if step.is_news {
             counted.worker.brought_news(&step);
+        }
+        if step.fewer {
+            self.run.rules.task_loop.steps_forward(self.run.lanes.here());
         }
         self.show(&Fact::Step(&step, result));
         if !self.is_quiet() {

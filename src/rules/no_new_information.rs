@@ -272,11 +272,18 @@ mod tests {
         // From beginning to end, and then a few places once more.
         reading((0..40).map(|at| (at * 50, at * 50 + 60))).expect(RULE, &[]);
         reading((0..12).map(|at| (at * 50, at * 50 + 60)).chain(parts(6))).expect(RULE, &[]);
-        // Something else is looked at, or changed, in between.
+        // Three things in turn, each cut differently each time.
+        let things = parts(120).enumerate().map(|(at, (from, to))| {
+            let name = ["survey.txt", "tides.txt", "wrecks.txt"][at % 3];
+            read("read_file", from, to).map(|line| line.replace("survey.txt", name).replace("pile", name))
+        });
+        events("{}", things.flatten()).strongest(RULE, Nudge);
+        // Something new is looked at, or something changed, in between.
         for between in ["other.txt", "third.txt"] {
             let look = |(from, to): (usize, usize)| {
                 let [call, result] = read("read_file", from, to);
-                let [other, answer] = read("read_file", from, to).map(|line| line.replace("survey.txt", between));
+                let new = |line: String| line.replace("survey.txt", between).replace("pile", &format!("wreck {from}"));
+                let [other, answer] = read("read_file", from, to).map(new);
                 [call, result, other, answer]
             };
             events("{}", parts(40).flat_map(look)).expect(RULE, &[]);

@@ -244,6 +244,10 @@ impl Rule for RewordedRequest {
                 state.asks_another(asked, cx)
             }
             Fact::Step(step, result) => {
+                // Fewer errors are left: asking again helps.
+                if step.fewer {
+                    state.chain = None;
+                }
                 if let Some(chain) = &mut state.chain {
                     chain.came(step, result);
                 }

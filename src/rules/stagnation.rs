@@ -370,6 +370,35 @@ mod tests {
     }
 
     #[test]
+    fn a_job_that_is_cut_short() {
+        let job = |at: usize, gradient: &str| {
+            let submit = ("submit", String::from(r#"{"job":"relax.inp"}"#), "ok", format!("job 7712{at}0"));
+            let output = format!(
+                "step   value   converged\ngradient  {gradient}  NO\nenergy  -2831.42  NO\nslurmstepd: error: *** JOB 7712{at}0 CANCELLED DUE TO TIME LIMIT ***"
+            );
+            [submit, ("tail", r#"{"file":"relax.out"}"#.into(), "ok", output)]
+        };
+        let falls = ["0.0103", "0.0075", "0.0056", "0.0047", "0.0049", "0.0036", "0.0025", "0.0018"];
+        play((0..8).flat_map(|at| job(at, falls[at]))).expect(RULE, &[]);
+        play((0..8).flat_map(|at| job(at, falls[0]))).strongest(RULE, Nudge);
+    }
+
+    #[test]
+    fn trouble_that_came_back_after_other_trouble() {
+        let log = |at: usize| {
+            let line = format!("12:0{at}:11 INFO boot\n12:0{at}:12 FATAL config: harbour.master is required");
+            ("log", format!(r#"{{"pod":"quay-{at}f7x-9k{at}"}}"#), "ok", line)
+        };
+        let cure = |at: usize| {
+            let way = ["restart", "resize", "scale", "move", "patch"][at];
+            (way, String::from("{}"), "ok", format!("deployment {way}d"))
+        };
+        let wait = || ("rollout", "{}".into(), "error", "error: timed out waiting for the condition".into());
+        let before = [log(0), cure(0), log(1), cure(1), wait()];
+        play(before.into_iter().chain((2..5).flat_map(|at| [log(at), cure(at)]))).strongest(RULE, Nudge);
+    }
+
+    #[test]
     fn a_batch_of_trouble() {
         let trouble = "Error: the plan of the harbour cannot be read: no such table";
         play((1..9).map(|at| log(at, trouble))).expect(RULE, &[]);

@@ -438,6 +438,23 @@ impl State {
         cleared.map(|counter| Cleared { task: counter.name, previous: counter.count, gated: counter.gated }).collect()
     }
 
+    /// Whether a task has failed or was asked about.
+    pub(crate) fn is_used(&self) -> bool {
+        self.tasks.len() != 0
+    }
+
+    /// A call of a task (0 for none in particular) failed with fewer errors left than before: progress of what it belongs
+    /// to.
+    pub(crate) fn steps_forward(&mut self, task: Key) {
+        let root = self.root(task);
+        let roots: Vec<Key> = self.tasks.iter().map(|tracker| self.root(tracker.task)).collect();
+        for (tracker, of) in self.tasks.iter_mut().zip(roots) {
+            if task == 0 || of == root {
+                tracker.marks = tracker.marks.saturating_add(1);
+            }
+        }
+    }
+
     pub(crate) fn totals(&self) -> Totals {
         self.totals
     }

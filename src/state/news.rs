@@ -115,8 +115,9 @@ pub(crate) fn is_short(answer: &str) -> bool {
 
 impl News {
     /// Takes in a step, and notes on it what it brought compared with those before it. `entered` is the agent's latest
-    /// kind of call that entered another value into a field.
-    pub(crate) fn step(&mut self, step: &mut Step, result: &ToolResult, entered: &mut u16, salt: u64) {
+    /// kind of call that entered another value into a field. If `counts`, the errors of a first failure are counted as
+    /// well.
+    pub(crate) fn step(&mut self, step: &mut Step, result: &ToolResult, entered: &mut u16, counts: bool, salt: u64) {
         let Some(call) = step.call.as_ref().filter(|call| !call.is_thought(step, result)) else { return };
         let (mut now, head) = LatestOutcome::of(step, call, result, salt);
         let before = self.kinds.take(|known| known.kind == now.kind);
@@ -125,8 +126,10 @@ impl News {
         let swings = before.is_some_and(|before| before.other != 0 && before.other == half(now.sign));
         now.other = before.map_or(0, |before| if alike.is_some() { before.other } else { half(before.sign) });
         // Fewer errors are fewer, whichever comes first.
-        if let Some(before) = before.filter(|before| before.is_error() && now.is_error()) {
+        if now.is_error() && (counts || before.is_some_and(|before| before.is_error())) {
             now.sum = Left::wrong(&result.output).map_or(0, |left| left.count());
+        }
+        if let Some(before) = before.filter(|before| before.is_error() && now.is_error()) {
             step.fewer = now.sum != 0 && now.sum < before.sum;
             now.sum = if before.sum == 0 || now.sum == 0 { now.sum.max(before.sum) } else { now.sum.min(before.sum) };
         } else if let Some(before) = alike {

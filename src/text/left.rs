@@ -55,7 +55,8 @@ impl Left {
 }
 
 /// Names of fields that count what is left.
-const NAMES: &str = "errors failed failing failures invalid issues left mismatches missing pending problems rejected remaining unresolved violations warnings";
+const NAMES: &str = "errors failed failing failures invalid issues left mismatches missing pending problems rejected \
+    remaining unresolved violations warnings";
 
 /// Names of fields that count what was found.
 const FOUND: &str = "count hits matches numfound total totalcount totalhits";
@@ -92,7 +93,7 @@ fn small(number: u64) -> u32 {
 }
 
 /// Beginnings of words for what is wrong, in `3 tests failed` and `Failures: 11`.
-const WRONG: &str = "error fail issue mismatch missing problem unresolved violation";
+const WRONG: &str = "error fail finding issue mismatch missing problem unresolved violation vulnerab";
 /// Words between a number and one of those.
 const BETWEEN: usize = 2;
 
@@ -162,6 +163,8 @@ mod tests {
             ("a warning\n7 problems (7 errors)\n\n", "two warnings\n9 problems (9 errors)"),
             ("could not compile due to 2 previous errors", "could not compile due to 24 previous errors"),
             ("87 tests completed, 9 failed", "87 tests completed, 11 failed"),
+            ("Ran 212 rules on 31 files: 4 findings.", "Ran 212 rules on 31 files: 11 findings."),
+            ("found 3 high severity vulnerabilities", "found 9 high severity vulnerabilities"),
             ("9 of 40 tests failed", "11 of 40 tests failed"),
             (
                 "30 tests completed, 2 failed\n\nBUILD FAILED in 9s\n4 actionable tasks: 2 executed",

@@ -4,131 +4,28 @@ use super::canonical::named_arguments;
 use super::digest::{Key, key};
 use super::request::{DELEGATES, INTERFACES, SEARCHES, SEEKS};
 use super::waits::{ARRIVES, SLEEPERS, WATCHERS};
-use super::words::{any_listed, listed, name_words, same};
+use super::words::{any_in, any_listed, is_in, listed, name_words, same};
 use crate::model::ToolCall;
 use alloc::vec::Vec;
 
 /// Verbs that change something, as words of a tool's name or as its action.
-pub(super) const WRITES: [&str; 69] = [
-    "add",
-    "append",
-    "apply",
-    "approve",
-    "archive",
-    "assign",
-    "book",
-    "buy",
-    "cancel",
-    "change",
-    "charge",
-    "checkout",
-    "close",
-    "commit",
-    "copy",
-    "create",
-    "delete",
-    "deploy",
-    "disable",
-    "drop",
-    "edit",
-    "enable",
-    "erase",
-    "exchange",
-    "grant",
-    "import",
-    "insert",
-    "install",
-    "invite",
-    "kill",
-    "merge",
-    "mkdir",
-    "modify",
-    "move",
-    "overwrite",
-    "patch",
-    "pay",
-    "post",
-    "publish",
-    "purchase",
-    "push",
-    "put",
-    "rebase",
-    "refund",
-    "register",
-    "remove",
-    "rename",
-    "replace",
-    "reset",
-    "restart",
-    "restore",
-    "return",
-    "revert",
-    "revoke",
-    "rm",
-    "save",
-    "schedule",
-    "send",
-    "set",
-    "submit",
-    "transfer",
-    "turn",
-    "undo",
-    "uninstall",
-    "unset",
-    "update",
-    "upload",
-    "upsert",
-    "write",
-];
+pub(super) const WRITES: &str = "add append apply approve archive assign book buy cancel change charge checkout close \
+    commit copy create delete deploy disable drop edit enable erase exchange grant import insert install invite kill \
+    merge mkdir modify move notify overwrite patch pay post publish purchase push put rebase refund register remove \
+    rename replace reply reset restart restore return reverse revert revoke rm save schedule send set submit transfer \
+    turn undo uninstall unset update upload upsert write";
 
 /// Verbs that only read. The first verb in a name decides, so `get_post` and `list_updates` change nothing.
-const READS: [&str; 38] = [
-    "analyze",
-    "browse",
-    "calculate",
-    "cat",
-    "check",
-    "count",
-    "describe",
-    "diff",
-    "explain",
-    "fetch",
-    "find",
-    "get",
-    "glob",
-    "grep",
-    "head",
-    "inspect",
-    "list",
-    "load",
-    "look",
-    "lookup",
-    "ls",
-    "peek",
-    "poll",
-    "preview",
-    "query",
-    "read",
-    "retrieve",
-    "scan",
-    "search",
-    "show",
-    "status",
-    "summarize",
-    "tail",
-    "validate",
-    "verify",
-    "view",
-    "wait",
-    "watch",
-];
+const READS: &str = "analyze browse calculate cat check count describe diff explain fetch find get glob grep head \
+    inspect list load look lookup ls peek poll preview query read retrieve scan search show status summarize tail \
+    validate verify view wait watch";
 
 /// Verbs of [`WRITES`] that are nouns as well, and verbs that show they are one when they follow: `archive_search`.
-const THINGS: [&str; 9] = ["archive", "book", "commit", "patch", "post", "register", "return", "schedule", "transfer"];
-const LOOKS: [&str; 7] = ["fetch", "find", "get", "lookup", "read", "retrieve", "search"];
+const THINGS: &str = "archive book commit patch post register return schedule transfer";
+const LOOKS: &str = "fetch find get lookup read retrieve search";
 
 /// Words in the names of tools that report problems, and may print nothing when there are none.
-const COMPLAINS: [&str; 9] = ["compile", "eslint", "format", "lint", "linter", "test", "tests", "tsc", "typecheck"];
+const COMPLAINS: &str = "compile eslint format lint linter test tests tsc typecheck";
 /// Verbs that check whether something is as it should be.
 const CHECKS: [&str; 3] = ["check", "validate", "verify"];
 
@@ -141,43 +38,13 @@ pub(crate) fn keeps_notes(tool: &str) -> bool {
 }
 
 /// Words that make a tool a shell.
-const SHELLS: [&str; 13] = [
-    "bash",
-    "cmd",
-    "command",
-    "commandline",
-    "console",
-    "fish",
-    "powershell",
-    "pwsh",
-    "sh",
-    "shell",
-    "subprocess",
-    "terminal",
-    "zsh",
-];
+const SHELLS: &str = "bash cmd command commandline console fish powershell pwsh sh shell subprocess terminal zsh";
 
 /// Words in the names of tools that run code in a language other than the shell's.
-const LANGUAGES: [&str; 10] =
-    ["code", "interpreter", "ipython", "javascript", "jupyter", "node", "notebook", "python", "repl", "ruby"];
+const LANGUAGES: &str = "code interpreter ipython javascript jupyter node notebook python repl ruby";
 
 /// Verbs of tools whose arguments are the content to write.
-const EDITS: [&str; 14] = [
-    "append",
-    "create",
-    "edit",
-    "insert",
-    "modify",
-    "overwrite",
-    "patch",
-    "put",
-    "rename",
-    "replace",
-    "save",
-    "set",
-    "update",
-    "write",
-];
+const EDITS: &str = "append create edit insert modify overwrite patch put rename replace save set update write";
 /// What a tool's name reveals. There are few names and many calls, so each name is analysed once.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ToolName {
@@ -226,7 +93,7 @@ pub(super) struct Action {
 
 impl Action {
     fn of(action: &str) -> Self {
-        Self { verb: verb(action), edits: any_listed(&EDITS, action) }
+        Self { verb: verb(action), edits: any_in(EDITS, action) }
     }
 }
 
@@ -240,12 +107,13 @@ impl ToolName {
         let own_name = tool.rsplit("__").next().unwrap_or_default();
         let last = own_name.rsplit(['.', '/', ':']).next().unwrap_or_default();
         let any = |list: &[&str]| any_listed(list, tool);
+        let any_of = |words: &str| any_in(words, tool);
         Self {
             shell: is_shell(tool),
-            language: any(&LANGUAGES),
-            edits: any(&EDITS),
+            language: any_of(LANGUAGES),
+            edits: any_of(EDITS),
             notes: any(&NOTES),
-            complains: any(&COMPLAINS),
+            complains: any_of(COMPLAINS),
             checks: any(&CHECKS),
             verb: verb(tool),
             last_verb: verb(last),
@@ -254,7 +122,7 @@ impl ToolName {
             seeks: any(&SEEKS),
             hands_over: hands_over(tool),
             sleeps: any(&SLEEPERS),
-            watches: any(&WATCHERS) && !any(&["git"])
+            watches: any_of(WATCHERS) && !any(&["git"])
                 || any(&ARRIVES) && !any(&["by"]) && (verb(tool) == Some(false) || any(&SEARCHES)),
             action: Action::default(),
             delegates: same(tool, "task") || any(&DELEGATES),
@@ -343,19 +211,19 @@ fn hands_over(tool: &str) -> bool {
 
 /// Whether a tool of this name runs command lines.
 fn is_shell(tool: &str) -> bool {
-    listed(&["exec", "execute", "run"], tool) || any_listed(&SHELLS, tool)
+    listed(&["exec", "execute", "run"], tool) || any_in(SHELLS, tool)
 }
 
 /// Whether the first known verb in a name changes something.
 fn verb(name: &str) -> Option<bool> {
     let mut words = name_words(name);
     let (word, write) = words.find_map(|word| {
-        let write = listed(&WRITES, word);
-        (write || listed(&READS, word)).then_some((word, write))
+        let write = is_in(WRITES, word);
+        (write || is_in(READS, word)).then_some((word, write))
     })?;
     // `archive_search` searches an archive.
-    let mut looks = || words.next().is_some_and(|next| listed(&LOOKS, next)) && words.next().is_none();
-    Some(write && !(listed(&THINGS, word) && looks()))
+    let mut looks = || words.next().is_some_and(|next| is_in(LOOKS, next)) && words.next().is_none();
+    Some(write && !(is_in(THINGS, word) && looks()))
 }
 
 /// What an editor, browser or HTTP tool with many functions is asked to do.
@@ -382,7 +250,7 @@ mod tests {
 
     #[test]
     fn lists_are_sorted() {
-        for list in [&WRITES[..], &READS, &THINGS, &LOOKS, &COMPLAINS, &CHECKS, &NOTES, &SHELLS] {
+        for list in [&CHECKS[..], &NOTES] {
             assert_sorted(list);
         }
     }
@@ -392,7 +260,15 @@ mod tests {
         for tool in ["archive_search", "mcp__desk__post_get", "bookLookup", "get_post", "list_updates"] {
             assert_eq!(verb(tool.rsplit("__").next().unwrap_or_default()), Some(false), "{tool}");
         }
-        for tool in ["save_search", "archive_message", "post_status", "book_search_result", "register", "move_file"] {
+        for tool in [
+            "save_search",
+            "archive_message",
+            "post_status",
+            "book_search_result",
+            "register",
+            "move_file",
+            "ticket_reply",
+        ] {
             assert_eq!(verb(tool), Some(true), "{tool}");
         }
         assert_eq!(verb("weather"), None);

@@ -3,169 +3,35 @@
 use super::named::WRITES;
 use super::shell::{Lexer, Token};
 use super::sql::sql_mutates;
-use super::words::{listed, name_words};
+use super::words::{is_in, listed, name_words};
 use alloc::vec::Vec;
 
 /// Programs that always change something.
-const PROGRAMS: [&str; 40] = [
-    "add-content",
-    "apply_patch",
-    "applypatch",
-    "chattr",
-    "chgrp",
-    "chmod",
-    "chown",
-    "copy",
-    "cp",
-    "del",
-    "install",
-    "kill",
-    "killall",
-    "ln",
-    "mkdir",
-    "mkfifo",
-    "mktemp",
-    "move",
-    "mv",
-    "new-item",
-    "out-file",
-    "patch",
-    "pkill",
-    "rd",
-    "ren",
-    "rm",
-    "rmdir",
-    "rsync",
-    "scp",
-    "set-content",
-    "setfacl",
-    "shred",
-    "split",
-    "touch",
-    "truncate",
-    "umount",
-    "unlink",
-    "unzip",
-    "useradd",
-    "visudo",
-];
+const PROGRAMS: &str = "add-content apply_patch applypatch chattr chgrp chmod chown copy cp del install kill killall \
+    ln mkdir mkfifo mktemp move mv new-item out-file patch pkill rd ren rm rmdir rsync scp set-content setfacl shred \
+    split touch truncate umount unlink unzip useradd visudo";
 
 /// Words that may precede the program itself.
-const PREFIXES: [&str; 22] = [
-    "!", "builtin", "command", "do", "doas", "elif", "else", "env", "exec", "if", "ionice", "nice", "nohup", "setsid",
-    "stdbuf", "sudo", "then", "time", "timeout", "until", "while", "xargs",
-];
+const PREFIXES: &str = "! builtin command do doas elif else env exec if ionice nice nohup setsid stdbuf sudo then \
+    time timeout until while xargs";
 
 /// Programs whose first argument says what they do.
-const MANAGERS: [&str; 40] = [
-    "apk",
-    "apt",
-    "apt-get",
-    "brew",
-    "bun",
-    "bundle",
-    "cargo",
-    "choco",
-    "composer",
-    "conda",
-    "deno",
-    "dnf",
-    "dotnet",
-    "firebase",
-    "flyctl",
-    "gem",
-    "gh",
-    "git",
-    "go",
-    "helm",
-    "hg",
-    "jj",
-    "kubectl",
-    "mamba",
-    "mix",
-    "npm",
-    "nvm",
-    "pip",
-    "pip3",
-    "pipenv",
-    "pipx",
-    "pnpm",
-    "poetry",
-    "pulumi",
-    "rustup",
-    "svn",
-    "terraform",
-    "uv",
-    "yarn",
-    "yum",
-];
+const MANAGERS: &str = "apk apt apt-get brew bun bundle cargo choco composer conda deno dnf dotnet firebase flyctl \
+    gem gh git go helm hg jj kubectl mamba mix npm nvm pip pip3 pipenv pipx pnpm poetry pulumi rustup svn terraform \
+    uv yarn yum";
 
 /// Programs that run others as services or containers.
 const SUPERVISORS: [&str; 9] =
     ["docker", "docker-compose", "initctl", "launchctl", "pm2", "podman", "service", "supervisorctl", "systemctl"];
 
 /// Arguments of [`MANAGERS`] that change something.
-const CHANGES: [&str; 53] = [
-    "add",
-    "am",
-    "annotate",
-    "apply",
-    "bisect",
-    "checkout",
-    "cherry-pick",
-    "ci",
-    "clean",
-    "clone",
-    "close",
-    "commit",
-    "create",
-    "del",
-    "delete",
-    "deploy",
-    "destroy",
-    "edit",
-    "fix",
-    "fmt",
-    "generate",
-    "i",
-    "import",
-    "init",
-    "install",
-    "label",
-    "link",
-    "merge",
-    "mv",
-    "new",
-    "patch",
-    "publish",
-    "pull",
-    "push",
-    "rebase",
-    "remove",
-    "replace",
-    "reset",
-    "restore",
-    "revert",
-    "rm",
-    "rollback",
-    "scale",
-    "stash",
-    "switch",
-    "sync",
-    "tidy",
-    "uninstall",
-    "unlink",
-    "up",
-    "update",
-    "upgrade",
-    "vendor",
-];
+const CHANGES: &str = "add am annotate apply bisect checkout cherry-pick ci clean clone close commit create del \
+    delete deploy destroy edit fix fmt generate i import init install label link merge mv new patch publish pull push \
+    rebase remove replace reset restore revert rm rollback scale stash switch sync tidy uninstall unlink up update \
+    upgrade vendor";
 
 /// Arguments of [`SUPERVISORS`] that change something.
-const RUNS: [&str; 17] = [
-    "build", "create", "disable", "down", "enable", "exec", "kill", "pull", "push", "reload", "restart", "rm", "rmi",
-    "run", "start", "stop", "up",
-];
+const RUNS: &str = "build create disable down enable exec kill pull push reload restart rm rmi run start stop up";
 
 const SHELL_PROGRAMS: [&str; 7] = ["ash", "bash", "dash", "ksh", "pwsh", "sh", "zsh"];
 
@@ -361,7 +227,7 @@ fn program<'a, 'w>(words: &'w [&'a str]) -> Option<(&'a str, &'w [&'a str])> {
         let assigns = first.split_once('=').is_some_and(|(name, _)| {
             !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
         });
-        let prefix = listed(&PREFIXES, name);
+        let prefix = is_in(PREFIXES, name);
         // `timeout 60 make`, `xargs -0 rm`
         let option = prefixed && first.starts_with(|char: char| char == '-' || char.is_ascii_digit());
         if !(assigns || prefix || option || matches!(name, "{" | "}")) {
@@ -415,7 +281,7 @@ fn program_mutates(name: &str, args: &[&str], nesting: usize) -> bool {
             let line = args.iter().skip_while(|arg| !(arg.starts_with('-') && arg.ends_with('c'))).nth(1);
             line.is_some_and(|line| nested_line_mutates(line, nesting + 1))
         }
-        _ if listed(&PROGRAMS, name) => true,
+        _ if is_in(PROGRAMS, name) => true,
         _ if name.starts_with("python")
             && after(args, &["-m"]).is_some_and(|module| matches!(module, "pip" | "venv")) =>
         {
@@ -424,12 +290,12 @@ fn program_mutates(name: &str, args: &[&str], nesting: usize) -> bool {
         _ if listed(&SUPERVISORS, name) => {
             // `docker compose -f a.yml -p quay up`
             let composes = name == "docker-compose" || plain().next().is_some_and(|first| first == "compose");
-            plain().take(if composes { 4 } else { 2 }).any(|arg| listed(&RUNS, arg))
+            plain().take(if composes { 4 } else { 2 }).any(|arg| is_in(RUNS, arg))
         }
-        _ if listed(&MANAGERS, name) => manager_mutates(name, args),
+        _ if is_in(MANAGERS, name) => manager_mutates(name, args),
         _ if is_interpreter(&SCRIPT_PROGRAMS, name) => runs_script(name, args),
         // PowerShell's `Set-Item`, and `create-…-app`.
-        _ => name.contains('-') && name_words(name).next().is_some_and(|word| listed(&WRITES, word)),
+        _ => name.contains('-') && name_words(name).next().is_some_and(|word| is_in(WRITES, word)),
     }
 }
 
@@ -470,8 +336,8 @@ fn manager_mutates(name: &str, args: &[&str]) -> bool {
     match (name, *first) {
         ("go", "get" | "mod") | ("git", "stash") => !matches!(second, "list" | "show" | "graph" | "verify" | "why"),
         ("cargo" | "terraform" | "go", "fmt") => !args.iter().any(|arg| matches!(*arg, "--check" | "-check" | "-n")),
-        ("gh", _) => listed(&CHANGES, second),
-        (_, first) => listed(&CHANGES, first),
+        ("gh", _) => is_in(CHANGES, second),
+        (_, first) => is_in(CHANGES, first),
     }
 }
 
@@ -482,33 +348,10 @@ fn runs_script(name: &str, args: &[&str]) -> bool {
 
 /// Whether a script in a general-purpose language writes, as far as its text shows.
 pub(super) fn script_mutates(script: &str) -> bool {
-    const CALLS: [&str; 24] = [
-        ".mkdir(",
-        ".rename(",
-        ".rmdir(",
-        ".to_csv(",
-        ".to_excel(",
-        ".to_json(",
-        ".unlink(",
-        "File.write",
-        "appendFile",
-        "fs.rm",
-        "json.dump(",
-        "makedirs(",
-        "mkdirSync(",
-        "os.remove(",
-        "os.rename(",
-        "os.replace(",
-        "renameSync(",
-        "rmSync(",
-        "rmtree(",
-        "savefig(",
-        "shutil.",
-        "write_bytes(",
-        "write_text(",
-        "writeFile",
-    ];
-    CALLS.iter().any(|call| script.contains(call))
+    const CALLS: &str = ".mkdir( .rename( .rmdir( .to_csv( .to_excel( .to_json( .unlink( File.write appendFile fs.rm \
+        json.dump( makedirs( mkdirSync( os.remove( os.rename( os.replace( renameSync( rmSync( rmtree( savefig( \
+        shutil. write_bytes( write_text( writeFile";
+    CALLS.split(' ').any(|call| script.contains(call))
         || script.match_indices("open(").any(|(at, _)| {
             // A mode among the arguments: `open(p, 'w')`, `open(p, mode="a+b")`, `p.open('x')`.
             let method = script.get(..at).is_some_and(|before| before.ends_with('.'));
@@ -535,19 +378,7 @@ mod tests {
 
     #[test]
     fn lists_are_sorted() {
-        for list in [
-            &PROGRAMS[..],
-            &PREFIXES,
-            &MANAGERS,
-            &SUPERVISORS,
-            &CHANGES,
-            &RUNS,
-            &SHELL_PROGRAMS,
-            &SCRIPT_PROGRAMS,
-            &SEARCHERS,
-            &FILTERS,
-            &PRINTERS,
-        ] {
+        for list in [&SUPERVISORS[..], &SHELL_PROGRAMS, &SCRIPT_PROGRAMS, &SEARCHERS, &FILTERS, &PRINTERS] {
             assert_sorted(list);
         }
     }

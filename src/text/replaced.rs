@@ -1,17 +1,17 @@
 //! The text that an edit takes out of a file, and the text that it puts there instead.
 
-use super::words::listed_name;
+use super::words::is_name_in;
 use crate::text::{mark, salted};
 use alloc::string::String;
 use serde_json::Value;
 
 /// Names of arguments for the one and the other.
-const OLD: [&str; 4] = ["oldstr", "oldstring", "oldtext", "search"];
-const NEW: [&str; 4] = ["newstr", "newstring", "newtext", "replace"];
+const OLD: &str = "before find oldcode oldcontent oldstr oldstring oldtext original search";
+const NEW: &str = "after newcode newcontent newstr newstring newtext replace replacement updated with";
 /// A list of edits, of which the first is taken.
-const EDITS: [&str; 1] = ["edits"];
+const EDITS: &str = "edits";
 /// Names of arguments that say which of several occurrences is meant.
-const PLACES: [&str; 2] = ["line", "occurrence"];
+const PLACES: &str = "line occurrence";
 /// Fewest characters that are not blank: shorter texts recur by chance.
 const FEWEST: usize = 6;
 
@@ -28,14 +28,14 @@ pub(crate) struct Replaced {
 pub(crate) fn replaced(args: &Value, salt: u64) -> Option<Replaced> {
     let fields = args.as_object()?;
     // The same text at several places is no text that comes back.
-    if fields.keys().any(|name| listed_name(&PLACES, name)) {
+    if fields.keys().any(|name| is_name_in(PLACES, name)) {
         return None;
     }
-    let named = |names: &[&str]| fields.iter().find(|(name, _)| listed_name(names, name)).map(|(_, value)| value);
-    if let (Some(Value::String(old)), Some(Value::String(new))) = (named(&OLD), named(&NEW)) {
+    let named = |names: &str| fields.iter().find(|(name, _)| is_name_in(names, name)).map(|(_, value)| value);
+    if let (Some(Value::String(old)), Some(Value::String(new))) = (named(OLD), named(NEW)) {
         return marks(old, new, salt);
     }
-    if let Some(Value::Array(edits)) = named(&EDITS) {
+    if let Some(Value::Array(edits)) = named(EDITS) {
         return replaced(edits.first()?, salt);
     }
     fields.values().filter_map(Value::as_str).find_map(|text| lines(text, salt))
@@ -77,13 +77,11 @@ fn marks(old: &str, new: &str, salt: u64) -> Option<Replaced> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::words::assert_sorted;
-    use super::{EDITS, NEW, OLD, replaced};
+    use super::replaced;
     use serde_json::json;
 
     #[test]
     fn what_an_edit_replaces() {
-        [&OLD[..], &NEW, &EDITS].into_iter().for_each(assert_sorted);
         let said = |args| replaced(&args, 7);
         let plain = said(json!({"path": "a.rs", "old_string": "let a = 1;", "new_string": "let  a = 2;"})).unwrap();
         let search = "<<<<<<< SEARCH\nlet a = 1;\n=======\nlet a = 2;\n>>>>>>> REPLACE\n";
@@ -93,6 +91,8 @@ mod tests {
             json!({"path": "a.rs", "diff": search}),
             json!({"input": lines}),
             json!({"file": "a.rs", "search": "let a=1;", "replace": "let a=2;"}),
+            json!({"file": "a.rs", "find": "let a = 1;", "with": "let a = 2;"}),
+            json!({"file": "a.rs", "original": "let a = 1;", "updated": "let a = 2;"}),
         ] {
             assert_eq!(said(args.clone()), Some(plain), "{args}");
         }

@@ -306,26 +306,11 @@ pub(crate) fn denies_success(output: &str) -> bool {
 /// beginnings of words for a rejection.
 const PASSES: &str = "accepted allowed approved pass passed valid";
 const DECIDES: &str = "decision event outcome result state status verdict";
-const REJECTED: [&str; 15] = [
-    "abgelehnt",
-    "abgewiesen",
-    "declined",
-    "denegad",
-    "denied",
-    "forbidden",
-    "negad",
-    "odrzuc",
-    "rechaz",
-    "recusad",
-    "refus",
-    "reject",
-    "rejei",
-    "rejet",
-    "rifiut",
-];
+const REJECTED: &str = "abgelehnt abgewiesen declined denegad denied forbidden negad odrzuc rechaz recusad refus \
+    reject rejei rejet rifiut";
 
 fn refuses(word: &str) -> bool {
-    !word.contains(' ') && REJECTED.iter().any(|start| same_start(word, start))
+    !word.contains(' ') && REJECTED.split(' ').any(|start| same_start(word, start))
 }
 
 /// Fewest words of a text that says that something is rejected and why.

@@ -203,7 +203,8 @@ fn scalar(value: &Value) -> Option<Cow<'_, str>> {
 const PARAMETERS: usize = 32;
 
 /// URL parameters that do not change what is asked for: cache busters, and those that say who asks.
-const BUSTERS: &str = "_ _t _ts bust buster cache cache_buster cachebust cachebuster cb no-cache no_cache nocache nonce rand random rnd timestamp ts uncache";
+const BUSTERS: &str = "_ _t _ts bust buster cache cache_buster cachebust cachebuster cb no-cache no_cache nocache \
+    nonce rand random rnd timestamp ts uncache";
 
 /// Whether a URL parameter has a name that does not change what is asked for.
 pub(super) fn asks_nothing(parameter: &str) -> bool {

@@ -128,29 +128,8 @@ fn only_waits(tool: &str) -> bool {
 /// Words of reading tools that look for something to arrive.
 pub(super) const ARRIVES: [&str; 4] = ["email", "mail", "mails", "sms"];
 /// Words of tools that report the state of something that changes by itself.
-pub(super) const WATCHERS: [&str; 21] = [
-    "alive",
-    "gmail",
-    "health",
-    "imap",
-    "inbox",
-    "kubectl",
-    "mailbox",
-    "monitor",
-    "ping",
-    "poll",
-    "progress",
-    "queue",
-    "readiness",
-    "ready",
-    "state",
-    "status",
-    "track",
-    "tracking",
-    "uptime",
-    "wait",
-    "watch",
-];
+pub(super) const WATCHERS: &str = "alive gmail health imap inbox kubectl mailbox monitor ping poll \
+    progress queue readiness ready state status track tracking uptime wait watch";
 /// Programs that do so, with the subcommands that do if others do not.
 const STATE_PROGRAMS: [(&str, &str); 16] = [
     ("dig", ""),

@@ -33,6 +33,12 @@ pub(crate) fn any_listed(list: &[&str], name: &str) -> bool {
     name_words(name).any(|word| listed(list, word))
 }
 
+/// The same for words separated by single spaces, in any order.
+#[inline(never)]
+pub(super) fn any_in(words: &str, name: &str) -> bool {
+    name_words(name).any(|word| is_in(words, word))
+}
+
 /// The characters of a text in lower case.
 pub(super) struct Lowered<'a> {
     chars: core::str::Chars<'a>,
@@ -296,15 +302,26 @@ const LONGEST: usize = 32;
 /// `request_id` and `Request-ID` are one name. The list must be sorted, lower-case and without separators.
 pub(crate) fn listed_name(list: &[&str], name: &str) -> bool {
     let mut folded = [0; LONGEST];
+    let folded = folded_name(name, &mut folded);
+    folded.first().is_some_and(|first| beginning_with(list, *first).any(|entry| entry.as_bytes() == folded))
+}
+
+/// The same for names separated by single spaces, in any order.
+pub(super) fn is_name_in(names: &str, name: &str) -> bool {
+    let mut folded = [0; LONGEST];
+    let folded = folded_name(name, &mut folded);
+    names.split(' ').any(|known| known.as_bytes() == folded)
+}
+
+/// A name's ASCII letters and digits in lower case; nothing if they are too many for a list.
+fn folded_name<'a>(name: &str, to: &'a mut [u8; LONGEST]) -> &'a [u8] {
     let mut length = 0;
     for byte in name.bytes().filter(u8::is_ascii_alphanumeric) {
-        // A longer one is in no list.
-        let Some(place) = folded.get_mut(length) else { return false };
+        let Some(place) = to.get_mut(length) else { return &[] };
         *place = byte.to_ascii_lowercase();
         length += 1;
     }
-    let folded = folded.get(..length).unwrap_or_default();
-    folded.first().is_some_and(|first| beginning_with(list, *first).any(|entry| entry.as_bytes() == folded))
+    to.get(..length).unwrap_or_default()
 }
 
 /// The words in a sorted list that begin with this byte. Nearly all lookups fail, and most lists have only one or two

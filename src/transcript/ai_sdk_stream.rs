@@ -9,30 +9,13 @@ use alloc::{borrow::ToOwned, string::String, vec::Vec};
 use serde_json::{Map, Value};
 
 /// Types of parts that no other format has.
-const KINDS: [&str; 18] = [
-    "start-step",
-    "finish-step",
-    "text-start",
-    "text-delta",
-    "text-end",
-    "reasoning-start",
-    "reasoning-delta",
-    "reasoning-end",
-    "tool-input-start",
-    "tool-input-delta",
-    "tool-input-end",
-    "tool-input-available",
-    "tool-input-error",
-    "tool-output-available",
-    "tool-output-error",
-    "tool-output-denied",
-    "tool-approval-request",
-    "tool-error",
-];
+const KINDS: &str = "start-step finish-step text-start text-delta text-end reasoning-start reasoning-delta \
+    reasoning-end tool-input-start tool-input-delta tool-input-end tool-input-available tool-input-error \
+    tool-output-available tool-output-error tool-output-denied tool-approval-request tool-error";
 
 /// Whether an entry is such a part.
 pub(super) fn is_one(map: &Map<String, Value>) -> bool {
-    text(map, "type").is_some_and(|kind| KINDS.contains(&kind)) && !map.contains_key("role")
+    text(map, "type").is_some_and(|kind| KINDS.split(' ').any(|known| known == kind)) && !map.contains_key("role")
 }
 
 /// What was streamed and is not complete yet.

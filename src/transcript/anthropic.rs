@@ -13,26 +13,9 @@ use alloc::{borrow::ToOwned, format, string::String};
 use serde_json::{Map, Value};
 
 /// Elements that hosts write into user messages.
-const WRAPPERS: [&str; 18] = [
-    "command-name",
-    "command-message",
-    "command-args",
-    "command-contents",
-    "local-command-stdout",
-    "local-command-stderr",
-    "local-command-caveat",
-    "bash-input",
-    "bash-stdout",
-    "bash-stderr",
-    "system-reminder",
-    "task-notification",
-    "teammate-message",
-    "user-prompt-submit-hook",
-    "ide_opened_file",
-    "ide_selection",
-    "ide_diagnostics",
-    "tick",
-];
+const WRAPPERS: &str = "command-name command-message command-args command-contents local-command-stdout \
+    local-command-stderr local-command-caveat bash-input bash-stdout bash-stderr system-reminder task-notification \
+    teammate-message user-prompt-submit-hook ide_opened_file ide_selection ide_diagnostics tick";
 
 /// Beginnings of user messages that no human wrote.
 const SYNTHETIC: [&str; 4] = [
@@ -225,7 +208,7 @@ fn written_by_host(text: &str) -> bool {
         return true;
     }
     let mut rest = text;
-    while let Some(after) = WRAPPERS.iter().find_map(|name| after_element(rest, name)) {
+    while let Some(after) = WRAPPERS.split(' ').find_map(|name| after_element(rest, name)) {
         rest = after.trim_start();
     }
     rest.is_empty() && !text.is_empty()

@@ -18,27 +18,8 @@ const LOOKED_INTO: usize = 3;
 const SMALL: usize = 4096;
 
 /// Names of lists that hold entries, over all formats.
-const LISTS: [&str; 19] = [
-    "messages",
-    "trajectory",
-    "history",
-    "clientHistory",
-    "contents",
-    "input",
-    "items",
-    "events",
-    "output",
-    "choices",
-    "runs",
-    "observations",
-    "steps",
-    "data",
-    "post",
-    "patch",
-    "traces",
-    "traj",
-    "loglines",
-];
+const LISTS: &str = "messages trajectory history clientHistory contents input items events output choices runs \
+    observations steps data post patch traces traj loglines";
 
 /// Whether an entry looks like one of a format.
 type Sign = fn(&Map<String, Value>) -> bool;
@@ -99,7 +80,7 @@ fn samples(document: Piece<'_>) -> Vec<Map<String, Value>> {
         }
         samples.push(head);
     }
-    let lists = document.inside().pieces.into_iter().filter(|(key, piece)| LISTS.contains(key) && piece.is_list());
+    let lists = document.inside().pieces.into_iter().filter(|(key, piece)| is_list_name(key) && piece.is_list());
     let lists = if document.is_list() { alloc::vec![document] } else { lists.map(|(_, piece)| piece).collect() };
     let mut looked_into = 0;
     for list in lists {
@@ -124,11 +105,16 @@ fn entries_of(element: Piece<'_>) -> Vec<Map<String, Value>> {
     if members.iter().any(|(key, _)| matches!(*key, "type" | "role")) {
         return Vec::new();
     }
-    let lists = members.into_iter().filter(|(key, piece)| LISTS.contains(key) && piece.is_list());
+    let lists = members.into_iter().filter(|(key, piece)| is_list_name(key) && piece.is_list());
     lists
         .flat_map(|(_, list)| list.inside().pieces.into_iter().take(3))
         .filter_map(|(_, entry)| entry.object().ok())
         .collect()
+}
+
+/// Whether a list of this name holds entries.
+fn is_list_name(name: &str) -> bool {
+    LISTS.split(' ').any(|known| known == name)
 }
 
 fn is_text(map: &Map<String, Value>, key: &str) -> bool {

@@ -54,6 +54,33 @@ fn three_loops_gate() {
     assert!(verdicts[3].records.iter().any(|record| matches!(record, Record::GateTriggered { loop_count: 3, .. })));
 }
 
+/// Findings about requests, and about calls that fail, of a review whose checker reports `left` one after the other.
+fn reviewed(task: Option<&str>, left: &[u32]) -> Vec<String> {
+    let mut detector = detector("{}");
+    let mut found = Vec::new();
+    for (round, left) in left.iter().enumerate() {
+        let verdict = ask(&mut detector, "mason", "surveyor", "Please survey the lock again.");
+        let call = json!({"type": "tool-call", "task": task, "agent": "surveyor", "tool": "survey", "args": {"rev": format!("9f{round}c0a{round}")}});
+        let report = format!("Surveyed 31 walls: {left} findings.\n  a crack in wall {}", round * 7 + 2);
+        let result = json!({"type": "tool-result", "task": task, "agent": "surveyor", "tool": "survey", "outcome": "error", "output": report});
+        let verdicts = [verdict, record(&mut detector, call), record(&mut detector, result)];
+        let nudges = verdicts.into_iter().flat_map(|verdict| verdict.findings);
+        found.extend(nudges.filter(|found| found.level >= Level::Nudge).map(|found| found.rule.to_string()));
+    }
+    found
+}
+
+#[test]
+fn fewer_errors_are_progress() {
+    for task in [None, Some("task1")] {
+        assert_eq!(reviewed(task, &[9, 7, 5, 4, 2, 1]), [""; 0], "{task:?}");
+        assert!(reviewed(task, &[9, 9, 9, 9, 9, 9]).contains(&"task-loop".into()), "{task:?}");
+        assert!(reviewed(task, &[4, 7, 4, 7, 4, 7]).contains(&"task-loop".into()), "{task:?}");
+    }
+    // Progress of another task is none of this one's.
+    assert!(reviewed(Some("task2"), &[9, 7, 5, 4, 2, 1]).contains(&"task-loop".into()));
+}
+
 #[test]
 fn another_object_is_another_request() {
     let mut detector = detector("{}");

@@ -272,16 +272,37 @@ fn wasm_opt(workspace: &Workspace, line: &mut Line, module: &Path) -> Result<()>
     line.run(command.args(WASM_OPT).arg(module).arg("-o").arg(module)).map(|_| ())
 }
 
-/// Puts similar functions next to each other: the download is compressed, and gzip only looks back a short way.
+/// Distances in bytes within which functions are put next to similar ones. Which of them suits a module best is a matter
+/// of chance: with brotli, it takes 0.5 KB less than with the average one, and 2 KB less than with the worst.
+const WINDOWS: [&str; 4] = ["16000", "20000", "24000", "28000"];
+
+/// Puts similar functions next to each other, in the order that compresses best: the download is compressed, and gzip
+/// only looks back a short way.
 fn order(workspace: &Workspace, line: &mut Line, module: &Path) -> Result<()> {
     if workspace.build == Build::Trial {
         return Ok(());
     }
-    line.run(program(workspace).arg("order").arg(module))?;
-    let features = WASM_OPT.iter().filter(|option| option.starts_with("--enable"));
-    let mut command = workspace.tool("wasm-opt");
-    command.args(features).args(["--reorder-functions-by-name", "--strip-debug"]).arg(module).arg("-o").arg(module);
-    line.run(&mut command).map(|_| ())
+    let (given, mut best) = (read(module)?, None);
+    for window in WINDOWS {
+        write(module, &given)?;
+        line.run(program(workspace).arg("order").arg(module).arg(window))?;
+        let features = WASM_OPT.iter().filter(|option| option.starts_with("--enable"));
+        let mut command = workspace.tool("wasm-opt");
+        command.args(features).args(["--reorder-functions-by-name", "--strip-debug"]).arg(module).arg("-o").arg(module);
+        line.run(&mut command)?;
+        let ordered = (compressed(line, module)?, read(module)?);
+        if best.as_ref().is_none_or(|(size, _)| ordered.0 < *size) {
+            best = Some(ordered);
+        }
+    }
+    best.map_or(Ok(()), |(_, ordered)| write(module, &ordered))
+}
+
+/// Bytes that a file takes when compressed with brotli.
+fn compressed(line: &mut Line, file: &Path) -> Result<usize> {
+    let script = "console.log(require('zlib').brotliCompressSync(require('fs').readFileSync(process.argv[1])).length)";
+    let size = line.run(Command::new("node").args(["-e", script]).arg(file))?;
+    size.trim().parse().with_context(|| format!("node printed `{size}` instead of a size"))
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<()> {
@@ -293,7 +314,8 @@ fn write(path: &Path, bytes: &[u8]) -> Result<()> {
 fn optimiser(workspace: &Workspace) -> Result<Vec<u8>> {
     let lock = workspace.js().join("tools/binaryen/package-lock.json");
     let lock = fs::read(&lock).with_context(|| format!("cannot read {}", lock.display()))?;
-    Ok([WASM_OPT.concat().into_bytes(), lock, ORDER.to_vec(), PLACES.to_vec()].concat())
+    let options = [WASM_OPT.concat(), WINDOWS.concat()].concat();
+    Ok([options.into_bytes(), lock, ORDER.to_vec(), PLACES.to_vec()].concat())
 }
 
 /// Records what an artefact was made from.

@@ -1,5 +1,6 @@
 //! Kinds of calls that keep coming to the same, and calls in a row that were all made before with the same answers.
 
+use super::trouble::so_far;
 use super::{
     ANSWERED, Before, FULL, INSTEAD, SUCCESS, SUCCESS_VARIED, Stuck, TROUBLE, TROUBLE_CHANGED, TROUBLE_REWORDED,
 };
@@ -122,7 +123,11 @@ impl Kind {
             figures,
             class: step.facts.class.map_or(0, mark),
             words,
-            progress: progress(answer),
+            progress: if trouble == 0 {
+                progress(answer)
+            } else {
+                so_far(step, result).unwrap_or_else(|| progress(answer))
+            },
             round,
             changes,
             news,

@@ -8,7 +8,9 @@ use crate::model::{HaltReason, ToolResult};
 use crate::rules::streak::Streak;
 use crate::rules::{Cx, Payload, Signal};
 use crate::state::{Call, LONG_PAUSE, Recent, Step};
-use crate::text::{self, Edit, Key, Left, combine, down, frame, key, mark, named_file, progress, replaced, told};
+use crate::text::{
+    self, Edit, Key, Left, combine, down, frame, key, mark, measurements, named_file, progress, replaced, told,
+};
 use alloc::{boxed::Box, format};
 
 /// Errors kept to find those that alternate.
@@ -31,7 +33,7 @@ const CHANGED: u8 = 4;
 const PLAIN: u8 = 8;
 
 /// Words of an error that reports a timeout.
-const LIMITED: &str = "deadline timed timeout";
+const LIMITED: &str = "deadline limit timed timeout";
 
 /// Bytes up to which an answer is a rejection and nothing else.
 const VERDICT: usize = 400;
@@ -69,6 +71,14 @@ fn unmarked(step: &Step, call: &Call, result: &ToolResult) -> Option<Key> {
     // A program names it.
     let target = if call.runs_a_program() { 0 } else { call.target.unwrap_or(0) };
     Some(combine("stagnation/unmarked", &[frame(first).into(), frame(last).into(), target]))
+}
+
+/// Digest of how far something got that failed for lack of time: its progress and what it measured.
+pub(super) fn so_far(step: &Step, result: &ToolResult) -> Option<u32> {
+    let limited = |line: &str| line.split(' ').any(|word| LIMITED.split(' ').any(|one| word.eq_ignore_ascii_case(one)));
+    let output = result.output.as_str();
+    let far = || progress(output) ^ measurements(output);
+    step.root_line(result).is_some_and(limited).then(far)
 }
 
 /// The latest error of an agent, and how often it came while the agent met no other.
@@ -198,12 +208,10 @@ impl Trouble {
         }
         // One thing after another fails and is fixed.
         let next = last & MENDED != 0 && thing != 0 && thing != last & !MENDED;
-        let progress = if marked { progress(output) } else { 0 };
+        // A build that breaks reports how far it got as well.
+        let progress = if marked { so_far(step, result).unwrap_or(0) } else { 0 };
         let moved = core::mem::replace(&mut self.progress, progress) != progress && progress != 0;
-        // Progress counts for timeouts only: a build that breaks reports how far it got as well.
-        let limited =
-            |line: &str| line.split(' ').any(|word| LIMITED.split(' ').any(|one| word.eq_ignore_ascii_case(one)));
-        let further = moved && before == sign && step.root_line(result).is_some_and(limited);
+        let further = moved && before == sign;
         if step.fewer || next || further || beside.moved_on {
             self.again = None;
             return false;
@@ -216,7 +224,12 @@ impl Trouble {
         let counts = !(listed || copy || step.slept || call.polling || waited);
         if before == sign {
             if counts {
-                self.again.get_or_insert_default().back.again(step, edited);
+                let ErrorReturns { back, turns, .. } = &mut **self.again.get_or_insert_default();
+                back.again(step, edited);
+                // One that has come back after another, and comes again.
+                if turns.back.points != 0 {
+                    turns.back.again(step, edited);
+                }
             }
             return counts;
         }

@@ -5,8 +5,8 @@ use super::{Before, FULL, Stuck, trouble};
 use crate::codec::codec;
 use crate::model::{HaltReason, ToolResult};
 use crate::rules::streak::Streak;
-use crate::rules::{Cx, Signal, many};
-use crate::state::{Call, Recent, Ring, Step};
+use crate::rules::{Cx, Signal};
+use crate::state::{Call, LONG_PAUSE, Recent, Ring, Step};
 use crate::text::{Asks, Edit, Empty, Words, combine, heading, mark, scrolls};
 use alloc::{boxed::Box, format};
 
@@ -31,10 +31,12 @@ pub(super) struct Views {
     heads: Recent<HEADS>,
     /// Something else was done since the latest view, whose outcome may well look the same.
     fresh: bool,
+    /// The agent waited for the latest view: the next one may be part of the same look.
+    waited: bool,
     /// Present once a heading has come again.
     again: Option<Box<RepeatedView>>,
 }
-codec!(struct Views { heads, fresh, again });
+codec!(struct Views { heads, fresh, waited, again });
 
 /// What was seen again.
 #[derive(Clone, Debug, Default)]
@@ -42,15 +44,14 @@ struct RepeatedView {
     known: Ring<View>,
     /// Targets of the latest calls.
     targets: Recent<HEADS>,
-    /// The sum of the figures in the latest heading (`sum`), and how it has moved in the row (`moved`).
-    sum: u32,
+    /// How the sum of the headings' figures has moved in the row.
     moved: u8,
     round: u32,
     /// Changes made before the latest view.
     changes: u32,
     row: Streak,
 }
-codec!(struct RepeatedView { known, targets, sum, moved, round, changes, row });
+codec!(struct RepeatedView { known, targets, moved, round, changes, row });
 
 /// What was shown.
 #[derive(Clone, Debug, Default)]
@@ -59,15 +60,17 @@ struct View {
     all: u32,
     /// Some of its words.
     words: Words,
-    /// Bytes of the answer.
-    length: u32,
+    /// Bytes of the answer, at most 65,535.
+    length: u16,
+    /// Low half of the sum of the figures in its heading.
+    sum: u16,
 }
-codec!(struct View { all, words, length });
+codec!(struct View { all, words, length, sum });
 
 impl View {
-    fn of(answer: &str) -> Self {
+    fn of(answer: &str, sum: u32) -> Self {
         let (words, all) = Words::shown(answer);
-        Self { all, words, length: many(answer.len()) }
+        Self { all, words, length: u16::try_from(answer.len()).unwrap_or(u16::MAX), sum: sum as u16 }
     }
 
     /// Whether another view shows the same but for a small part. A list that was added to is longer.
@@ -88,7 +91,8 @@ impl Views {
             self.fresh |= step.is_news && call.edit == Edit::No || scrolls(&call.name);
             return false;
         }
-        let passes = beside.waits || beside.moved_on || beside.listed && !call.asks.shows();
+        let waited = core::mem::replace(&mut self.waited, step.pause >= LONG_PAUSE);
+        let passes = beside.waits || waited || beside.moved_on || beside.listed && !call.asks.shows();
         let idle = core::mem::take(&mut self.fresh) || passes;
         // A place in few words is identified by its first line.
         let output = result.output.as_str();
@@ -162,7 +166,8 @@ impl RepeatedView {
         let elsewhere = self.acts_elsewhere(call) && !renumbered;
         let round = call.round.map_or(0, mark);
         let copy = round != 0 && core::mem::replace(&mut self.round, round) == round;
-        let view = View::of(&result.output);
+        let view = View::of(&result.output, step.kin.now.sum);
+        let (sum, latest) = (view.sum, self.known.last().map_or(0, |latest| latest.sum));
         if view.words.is_empty() {
             return false;
         }
@@ -173,13 +178,17 @@ impl RepeatedView {
         let equal = seen.as_ref().is_some_and(|seen| seen.all == view.all);
         self.known.push(view, KNOWN);
         let changed = core::mem::replace(&mut self.changes, changes) != changes;
-        let sum = core::mem::replace(&mut self.sum, step.kin.now.sum);
         if seen.is_none() && !mixed {
             self.ends();
             return false;
         }
-        if self.row.times != 0 && sum != self.sum {
-            self.moved |= if self.sum > sum { ROSE } else { FELL };
+        if self.row.times != 0 && sum != latest {
+            self.moved |= match seen {
+                // Figures that the same view had before have come back.
+                Some(seen) if seen.sum == sum => ROSE | FELL,
+                _ if sum > latest => ROSE,
+                _ => FELL,
+            };
         }
         // What a different call shows may be about something else, and is if it merely looks similar.
         let asked_alike = match step.kin.before {
@@ -306,6 +315,25 @@ mod tests {
         // A page that gets longer, and one whose count only rises.
         play(advertisements.iter().enumerate().map(|(at, other)| page(at + 1, other, 6 * at))).expect(RULE, &[]);
         play(advertisements.iter().enumerate().map(|(at, other)| page(at + 1, other, 0))).expect(RULE, &[]);
+    }
+
+    #[test]
+    fn a_calendar_that_falls_back() {
+        let months = ["October 2025", "December 2025", "February 2026", "March 2026"];
+        let turn = |at: usize, month: &str| {
+            let calendar = format!(
+                "dialog calendar [ref=e4{at}]\nheading {month}\nbutton next [ref=e5{at}]\ncell 14 [ref=e7{at}]\ncell 18"
+            );
+            ("ann", "browser_click", format!(r#"{{"ref":"e5{at}"}}"#), calendar)
+        };
+        let pick =
+            |at: usize| ("ann", "browser_click", format!(r#"{{"ref":"e7{at}"}}"#), String::from("9 Oct to 10 Oct"));
+        let lap = |lap: usize| (0..4).map(move |at| turn(at + lap * 2, months[at])).chain([pick(lap)]);
+        play((0..3).flat_map(lap)).strongest(RULE, Nudge);
+        // On and on, to months that were not shown before.
+        let months = "May June July August September October November December January February March April";
+        let on = months.split(' ').enumerate().map(|(at, month)| turn(at % 10, &format!("{month} 2025")));
+        play(on).expect(RULE, &[]);
     }
 
     /// A change, and what a check says after it.

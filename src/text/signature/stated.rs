@@ -6,7 +6,7 @@ use super::{
 };
 use crate::text::{
     ends::{head, tail},
-    words::{listed, same, spaced},
+    words::{is_in, listed, same, spaced},
 };
 use alloc::{borrow::ToOwned, format, string::String, vec::Vec};
 
@@ -172,47 +172,11 @@ pub(super) fn stated_search(lines: &[&str]) -> Option<String> {
 }
 
 /// Verbs that say that a file was edited.
-const DONE: [&str; 14] = [
-    "changed",
-    "created",
-    "deleted",
-    "edited",
-    "fixed",
-    "improved",
-    "modified",
-    "patched",
-    "refactored",
-    "removed",
-    "renamed",
-    "rewrote",
-    "updated",
-    "wrote",
-];
+const DONE: &str =
+    "changed created deleted edited fixed improved modified patched refactored removed renamed rewrote updated wrote";
 /// Verbs that say what was done in it.
-const ACTS: [&str; 22] = [
-    "added",
-    "adjusted",
-    "changed",
-    "corrected",
-    "deleted",
-    "extracted",
-    "fixed",
-    "handled",
-    "implemented",
-    "improved",
-    "introduced",
-    "moved",
-    "refactored",
-    "removed",
-    "renamed",
-    "replaced",
-    "restored",
-    "reverted",
-    "rewrote",
-    "simplified",
-    "updated",
-    "wrapped",
-];
+const ACTS: &str = "added adjusted changed corrected deleted extracted fixed handled implemented improved introduced \
+    moved refactored removed renamed replaced restored reverted rewrote simplified updated wrapped";
 /// Words that end the object of such a verb, words left out of it, and words left out if no known verb is found.
 const BEHIND: [&str; 9] = ["and", "for", "from", "in", "on", "so", "that", "to", "with"];
 const ARTICLES: [&str; 5] = ["a", "an", "missing", "some", "the"];
@@ -223,7 +187,7 @@ pub(super) fn stated_edit(lines: &[&str]) -> Option<String> {
     lines.iter().take(200).filter(|line| line.contains('.')).find_map(|line| {
         let words: Vec<&str> = spaced(line).collect();
         let (path, behind) = (0..words.len()).find_map(|at| edited_file(words.get(at..)?))?;
-        let act = behind.iter().position(|word| listed(&ACTS, bare(word)));
+        let act = behind.iter().position(|word| is_in(ACTS, bare(word)));
         let object = act.and_then(|act| behind.get(act + 1..)).map(acted_upon).filter(|object| !object.is_empty());
         // Without a known verb, the words after the path tell two edits of a file apart.
         let rest = || slug(&mut behind.iter().map(|word| bare(word)).filter(|word| !listed(&SMALL, word)), 6);
@@ -241,7 +205,7 @@ fn bare(word: &str) -> &str {
 /// The file that was edited, if the first of these words says so, and the words after its name.
 fn edited_file<'a, 'w>(words: &'w [&'a str]) -> Option<(&'a str, &'w [&'a str])> {
     let (verb, behind) = words.split_first()?;
-    if !listed(&DONE, bare(verb)) {
+    if !is_in(DONE, bare(verb)) {
         return None;
     }
     let fillers = behind.iter().take(2).take_while(|word| listed(&["file", "in", "the"], bare(word))).count();
@@ -266,12 +230,12 @@ fn acted_upon(words: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{ACTS, ARTICLES, BEHIND, DONE, SMALL};
+    use super::{ARTICLES, BEHIND, SMALL};
     use crate::text::words::assert_sorted;
 
     #[test]
     fn lists_are_sorted() {
-        for list in [&DONE[..], &ACTS, &BEHIND, &ARTICLES, &SMALL] {
+        for list in [&BEHIND[..], &ARTICLES, &SMALL] {
             assert_sorted(list);
         }
     }

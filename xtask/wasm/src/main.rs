@@ -30,9 +30,11 @@ fn run() -> Result<()> {
     match args.as_slice() {
         ["glue", module, folder, name] => glue(Path::new(module), Path::new(folder), name),
         ["component", module, out] => component(Path::new(module), Path::new(out)),
-        ["order", module] => order(Path::new(module)),
+        ["order", module, window] => order(Path::new(module), window.parse()?),
         ["places", module] => places(Path::new(module)),
-        _ => bail!("usage: xtask-wasm glue MODULE FOLDER NAME | component MODULE OUT | order MODULE | places MODULE"),
+        _ => bail!(
+            "usage: xtask-wasm glue MODULE FOLDER NAME | component MODULE OUT | order MODULE WINDOW | places MODULE"
+        ),
     }
 }
 
@@ -45,8 +47,8 @@ fn glue(module: &Path, folder: &Path, name: &str) -> Result<()> {
 }
 
 /// Names a module's functions by the order in which they compress well.
-fn order(module: &Path) -> Result<()> {
-    let named = order::named(&read(module)?).context("the module cannot be read")?;
+fn order(module: &Path, window: usize) -> Result<()> {
+    let named = order::named(&read(module)?, window).context("the module cannot be read")?;
     fs::write(module, named).with_context(|| format!("cannot write {}", module.display()))
 }
 

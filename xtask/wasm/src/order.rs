@@ -7,17 +7,15 @@ use wasmparser::{Parser, Payload, TypeRef};
 /// Bytes compared as one unit.
 const PIECE: usize = 6;
 
-/// Distance in bytes within which similarity counts: a little less than gzip's window, which also holds other sections.
-const WINDOW: usize = 28_000;
-
 /// Pieces shared by more functions than this are everywhere and say nothing.
 const COMMON: usize = 60;
 
 /// Bytes added to a function's size in scores, so that tiny functions do not come first.
 const OVERHEAD: usize = 60;
 
-/// The module with a name section by which `wasm-opt --reorder-functions-by-name` orders its functions.
-pub(crate) fn named(module: &[u8]) -> Result<Vec<u8>> {
+/// The module with a name section by which `wasm-opt --reorder-functions-by-name` orders its functions. Similarity
+/// counts within `window` bytes: less than gzip's window, which also holds other sections.
+pub(crate) fn named(module: &[u8], window: usize) -> Result<Vec<u8>> {
     let (mut bodies, mut imported) = (Vec::new(), 0);
     for payload in Parser::new(0).parse_all(module) {
         match payload? {
@@ -30,7 +28,7 @@ pub(crate) fn named(module: &[u8]) -> Result<Vec<u8>> {
             _ => {}
         }
     }
-    let order = order(&bodies);
+    let order = order(&bodies, window);
     let mut names = vec![String::new(); bodies.len()];
     for (place, function) in order.into_iter().enumerate() {
         if let Some(name) = names.get_mut(function) {
@@ -56,7 +54,7 @@ pub(crate) fn named(module: &[u8]) -> Result<Vec<u8>> {
 
 /// The order of functions, greedily: each is the one that shares most, relative to its size, with those shortly before
 /// it.
-fn order(bodies: &[&[u8]]) -> Vec<usize> {
+fn order(bodies: &[&[u8]], most: usize) -> Vec<usize> {
     // Which functions have a piece, and which pieces a function has.
     let (mut ids, mut sharers) = (HashMap::new(), Vec::<Vec<usize>>::new());
     let pieces: Vec<Vec<usize>> = bodies
@@ -93,7 +91,7 @@ fn order(bodies: &[&[u8]]) -> Vec<usize> {
         // A function that enters the window raises the scores of those that share a piece with it; one that leaves
         // lowers them.
         let mut comes = Some(function);
-        while let Some(function) = comes.or_else(|| window.pop_front_if(|_| bytes > WINDOW)) {
+        while let Some(function) = comes.or_else(|| window.pop_front_if(|_| bytes > most)) {
             for id in pieces.get(function).into_iter().flatten() {
                 let (Some(seen), Some(sharers)) = (seen.get_mut(*id), sharers.get(*id)) else { continue };
                 let changes = if comes.is_some() { *seen == 0 } else { *seen == 1 };
@@ -136,7 +134,7 @@ mod tests {
         let text = |seed: u8| -> Vec<u8> { (0..200_u8).map(|at| at.wrapping_mul(seed) ^ (at >> 3)).collect() };
         let (one, other) = (text(7), text(29));
         let (like_one, like_other) = ([&one[..190], b"end"].concat(), [&other[..180], b"end"].concat());
-        assert_eq!(order(&[&one, &other, &like_other, &like_one]), [0, 3, 1, 2]);
-        assert!(order(&[]).is_empty());
+        assert_eq!(order(&[&one, &other, &like_other, &like_one], 28_000), [0, 3, 1, 2]);
+        assert!(order(&[], 28_000).is_empty());
     }
 }
