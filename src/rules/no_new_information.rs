@@ -1,5 +1,5 @@
-//! Catches: questions in natural language whose answers contain nothing new; parts of one file or page that are read
-//! again and again, cut differently each time ([`looks`]).
+//! Catches: questions in natural language whose answers contain nothing new; parts of a few files or pages that
+//! are read again and again, cut differently each time ([`looks`]).
 //! Must not catch: answers with new words or numbers; short acknowledgements; anything but natural language (on code
 //! and commands this measure fires on most healthy runs); a file that is read on, or read again before it is changed.
 //! Idea: a searcher depends on the novelty of the answer, not of the question.
@@ -73,15 +73,16 @@ impl State {
         let (stale, count) = self.looks.took(step, call, result, cx.salt)?;
         cx.limits.reached(count, 1).then(|| {
             let name = printable(&call.name, 48);
-            let target = call.target.unwrap_or(0);
+            // Whatever is read.
+            let looks = |whose| combine("no-new-information/looks", &[whose]);
             let message =
-                format!("`{name}` read parts of the same thing {} times, and hardly any line was new", stale.times);
+                format!("`{name}` read what had been read before {} times, and hardly any line was new", stale.times);
             stale.signal(SignalParts {
                 kind: "nothing-new",
-                identity: combine("no-new-information/looks", &[target, step.agent]),
+                identity: looks(step.agent),
                 count,
                 confidence: confidence(350, 50, count),
-                signature: cx.named(&name, '0', target),
+                signature: cx.named(&name, '0', looks(step.tool)),
                 message,
                 instead: INSTEAD,
                 recommendation: Recommendation::ChangeApproach,
@@ -146,7 +147,7 @@ fn is_question(call: &Call) -> bool {
 impl Rule for NoNewInformation {
     const ID: &'static str = "no-new-information";
     const ABOUT: &'static str =
-        "Questions whose answers contain no new words, or parts of one thing read over and over.";
+        "Questions whose answers contain no new words, or parts of a few things read over and over.";
     const UNIT: &'static str = "answers in a row";
     const LIMITS: Limits = Limits::ladder(4, 0, 0, 0);
     const SEES: Facts = Facts::CALL.and(Facts::STEP);

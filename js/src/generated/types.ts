@@ -523,7 +523,7 @@ export interface Config {
      */
     "no-effect"?: RuleConfig;
     /**
-     * Questions whose answers contain no new words, or parts of one thing read over and over.
+     * Questions whose answers contain no new words, or parts of a few things read over and over.
      */
     "no-new-information"?: RuleConfig;
     /**
@@ -1136,7 +1136,7 @@ export interface ToolConfig {
      */
     "no-effect"?: RuleConfig;
     /**
-     * Questions whose answers contain no new words, or parts of one thing read over and over.
+     * Questions whose answers contain no new words, or parts of a few things read over and over.
      */
     "no-new-information"?: RuleConfig;
     /**
