@@ -161,7 +161,9 @@ fn count_for_task(settings: &Settings, salt: u64, run: &mut Run, event: &Event, 
 fn turn_to_lane(run: &mut Run, event: &Event, context: &Context) -> bool {
     let (task, parent) = (task_of(context), parent_of(context));
     let lane = if matches!(event.body, Body::Evaluation(_)) { run.asked(task) } else { task };
-    if is_of_a_task(&event.body) && !run.lanes.knows(lane) {
+    // What agents ask each other for is talk about the task.
+    let talks = matches!(event.body, Body::Collaboration(_));
+    if is_of_a_task(&event.body) && !talks && !run.lanes.knows(lane) {
         return false;
     }
     let text = match &event.body {
@@ -277,6 +279,10 @@ impl<'a> Judging<'a> {
             }
             Body::Output(output) => self.output(&output.text),
             Body::Custom(custom) => self.custom(custom),
+            Body::Collaboration(_) => {
+                self.run.handed.within(self.run.lanes.here());
+                self.show(&Fact::Event(event));
+            }
             _ => self.show(&Fact::Event(event)),
         }
     }

@@ -222,7 +222,7 @@ impl Rule for RewordedRequest {
                 if call.mutates {
                     call.edit == Edit::No
                 } else {
-                    !call.polling
+                    !call.polling && !call.asks.plans()
                 }
             }
             Fact::Step(step, _) => state.chain.is_some() || step.facts.echo,
@@ -240,7 +240,10 @@ impl Rule for RewordedRequest {
                 }
                 if call.polling { None } else { state.calls(call, payload, cx) }
             }
-            Fact::Event(Event { body: Body::Collaboration(asked), .. }) if cx.config.collaboration.enabled => {
+            // Whether anything came of the requests of a task that has no calls is not known.
+            Fact::Event(Event { body: Body::Collaboration(asked), .. })
+                if cx.config.collaboration.enabled && (cx.task == 0 || cx.run.steps > 0) =>
+            {
                 state.asks_another(asked, cx)
             }
             Fact::Step(step, result) => {

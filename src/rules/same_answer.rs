@@ -67,7 +67,7 @@ fn substantial(step: &Step, call: &Call, result: &ToolResult, page: bool) -> boo
     let telling = match asks {
         Asks::Prose | Asks::Search | Asks::Record => !mutates && facts.letters >= LETTERS,
         Asks::View | Asks::Picture | Asks::Gesture => facts.letters >= LETTERS_OF_VIEW,
-        Asks::Nothing | Asks::Handover | Asks::Plan => false,
+        Asks::Nothing | Asks::Handover | Asks::Plan | Asks::Draft => false,
     };
     // A form looks the same while its fields are filled in.
     (telling || result.output.len() >= LONG && !mutates) && !enters(&call.name)

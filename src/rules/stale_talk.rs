@@ -17,10 +17,10 @@ mod custody;
 mod values;
 
 use crate::codec::codec;
-use crate::model::{Body, Event, HaltReason, Recommendation, Role};
+use crate::model::{Body, Collaboration, Event, HaltReason, Recommendation, Role};
 use crate::rules::streak::{Streak, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Payload, Rule, Signal, SignalParts};
-use crate::state::{Onset, Ring, Sighting, Step};
+use crate::state::{Onset, Ring, Sighting, Step, agent_key};
 use crate::text::{
     Asks, Goal, Key, Vocabulary, combine, complains, figures, mark, plain_words, quoted, salted, trimmed,
 };
@@ -34,6 +34,8 @@ use custody::Custody;
 const MESSAGES: usize = 5;
 /// Least weight of a message to be compared: lighter ones say too little.
 const LIGHTEST: u32 = 6;
+/// Fewest words of a message to be compared.
+const FEWEST: usize = 4;
 /// Most points of a repeat.
 const WHOLE: u32 = 12;
 /// A chain is reported only if at least one in so many of its messages brought no news.
@@ -282,6 +284,25 @@ impl Talk {
         HANDED.signal(self.custody.returns(), cx)
     }
 
+    /// An agent asks another one. If it was asked itself before, it hands on what it was asked for.
+    fn asks_another(&mut self, asked: &Collaboration, cx: &Cx<'_>) -> Option<Signal> {
+        let goal = Goal::of(&asked.request, core::iter::empty());
+        let news = self.learn(&asked.request, &goal);
+        let [from, to] = [&asked.from, &asked.to].map(|agent| custody::with(agent_key(agent), cx.salt));
+        if news.report || !self.custody.had(from) {
+            self.custody.ends();
+        }
+        let new = news.named || news.fresh * 3 > goal.weight() * 2;
+        if self.custody.counts(&asked.request, cx.salt) || new || custody::delivers(&asked.request) {
+            self.custody.names();
+        }
+        if self.custody.gets_on(&asked.request) {
+            self.custody.ends();
+        }
+        self.custody.goes(to, cx.run.elsewhere, cx.here, cx.onset);
+        HANDED.signal(self.custody.returns(), cx)
+    }
+
     /// The host says something: if it names something new, the talk about it starts over.
     fn hears_host(&mut self, text: &str) {
         if self.learn(text, &Goal::of(text, core::iter::empty())).named {
@@ -370,7 +391,9 @@ impl Talk {
             self.speakers.push(own);
         }
         let brings = if said.counts && text.len() <= chat::LONGEST { own } else { 0 };
-        if goal.weight() < LIGHTEST || text.len() > tuned::TALK_LONGEST.get() as usize || about_it {
+        // `Next speaker Ida` is said before every turn.
+        let brief = text.split(' ').nth(FEWEST - 1).is_none() && text.is_ascii();
+        if goal.weight() < LIGHTEST || brief || text.len() > tuned::TALK_LONGEST.get() as usize || about_it {
             self.news = if self.news == 0 { brings } else { self.news };
             return told;
         }
@@ -465,7 +488,12 @@ impl Rule for StaleTalk {
     const OF_TEXT: bool = true;
     const OUTLIVES_EVIDENCE: bool = true;
     const IN_LANE: bool = true;
-    const SEES: Facts = Facts::MESSAGE.and(Facts::USER_MESSAGE).and(Facts::CALL).and(Facts::STEP).and(Facts::SYNTHETIC);
+    const SEES: Facts = Facts::MESSAGE
+        .and(Facts::USER_MESSAGE)
+        .and(Facts::CALL)
+        .and(Facts::STEP)
+        .and(Facts::SYNTHETIC)
+        .and(Facts::REPORT);
     type State = State;
 
     #[inline]
@@ -488,6 +516,9 @@ impl Rule for StaleTalk {
                 if let Some(talk) = &mut state.0 {
                     talk.acted(step, &result.output);
                 }
+            }
+            Fact::Event(Event { body: Body::Collaboration(asked), .. }) if cx.config.collaboration.enabled => {
+                return state.0.get_or_insert_default().asks_another(asked, cx);
             }
             Fact::Synthetic(Event { body: Body::Message(message), .. }) if message.role != Role::Assistant => {
                 if let Some(talk) = &mut state.0 {

@@ -6,7 +6,7 @@ use super::pairing::{Call, Step};
 use super::ring::Ring;
 use crate::codec::codec;
 use crate::model::ToolResult;
-use crate::text::{Figures, Left, combine, enters, frame, heading, mark, trimmed};
+use crate::text::{Figures, Left, combine, enters, first_row, frame, heading, mark, trimmed};
 
 /// Kinds of calls remembered.
 const KINDS: usize = 12;
@@ -80,7 +80,7 @@ impl LatestOutcome {
         let head = heading(start, HEAD);
         let (sign, sum) = match error {
             Some(root) => (mark(root) | 1, 0),
-            None => ((head ^ foot(call, answer)) & !1, Figures::of(start).sum),
+            None => ((head ^ page(call, answer)) & !1, Figures::of(start).sum),
         };
         (Self { kind, call: mark(call.key), sign, other: 0, sum, fell: 0 }, head)
     }
@@ -95,12 +95,14 @@ const fn half(mark: u32) -> u16 {
     (mark ^ mark >> 16) as u16
 }
 
-/// Hash of the words at the end of a long view, since a scrolled list keeps its heading; 0 for anything else.
-fn foot(call: &Call, answer: &str) -> u32 {
-    if !call.asks.shows() || answer.len() < 2 * HEAD_BYTES {
+/// What tells one page of a view from the next beside its heading: the words at the end of a long one, since a scrolled
+/// list keeps its heading, and the first row of a list; 0 for anything else.
+fn page(call: &Call, answer: &str) -> u32 {
+    if !call.asks.shows() {
         return 0;
     }
-    frame(answer.get(answer.ceil_char_boundary(answer.len() - HEAD_BYTES)..).unwrap_or_default())
+    let end = answer.get(answer.ceil_char_boundary(answer.len().saturating_sub(HEAD_BYTES))..).unwrap_or_default();
+    first_row(beginning(answer)) ^ if answer.len() < 2 * HEAD_BYTES { 0 } else { frame(end) }
 }
 
 /// The first [`HEAD_BYTES`] bytes of an answer, at a character boundary.

@@ -45,7 +45,7 @@ use Meaning::{CertainlyWaiting, Named, Negative, Ready, Taken, Waiting};
 
 /// Phrases, sorted by first word: first word, the words after it, meaning. English, then other languages in Latin
 /// letters; for other scripts see [`OTHER_SCRIPTS`].
-const PHRASES: [(&str, &str, Meaning); 150] = [
+const PHRASES: [(&str, &str, Meaning); 160] = [
     ("0", "documents", Negative),
     ("0", "entries", Negative),
     ("0", "files", Negative),
@@ -121,8 +121,11 @@ const PHRASES: [(&str, &str, Meaning); 150] = [
     ("no", "documents", Negative),
     ("no", "encontrado", Negative),
     ("no", "entries", Negative),
+    ("no", "figure", Negative),
+    ("no", "figures", Negative),
     ("no", "files", Negative),
     ("no", "hits", Negative),
+    ("no", "information", Negative),
     ("no", "items", Negative),
     ("no", "match", Negative),
     ("no", "matches", Negative),
@@ -131,6 +134,7 @@ const PHRASES: [(&str, &str, Meaning); 150] = [
     ("no", "more matches", Negative),
     ("no", "more results", Negative),
     ("no", "occurrences", Negative),
+    ("no", "public", Negative),
     ("no", "records", Negative),
     ("no", "references", Negative),
     ("no", "relevant", Negative),
@@ -146,9 +150,15 @@ const PHRASES: [(&str, &str, Meaning); 150] = [
     ("noch", "nicht", Waiting),
     ("non", "trovato", Negative),
     ("non", "esiste", Negative),
+    ("not", "available publicly", Negative),
+    ("not", "disclosed", Negative),
     ("not", "exist", Negative),
     ("not", "finished", Waiting),
     ("not", "found", Negative),
+    ("not", "public", Negative),
+    ("not", "publicly", Negative),
+    ("not", "publish", Negative),
+    ("not", "published", Negative),
     ("not", "ready", CertainlyWaiting),
     ("not", "yet", CertainlyWaiting),
     ("nothing", "found", Negative),

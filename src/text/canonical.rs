@@ -174,6 +174,11 @@ pub(super) fn named_arguments(call: &ToolCall) -> Option<&Map<String, Value>> {
     call.args.as_ref()?.as_object()
 }
 
+/// Whether a field tells why something is done, not what.
+pub(super) fn is_rationale(name: &str) -> bool {
+    listed_name(&RATIONALE, name)
+}
+
 /// Appends `value` with sorted keys and normalised numbers; nothing is dropped.
 pub(crate) fn canonical_json(value: &Value, buffer: &mut String) {
     Writer { out: buffer, lenient: false, altered: false }.value(value, 0);

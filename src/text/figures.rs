@@ -5,14 +5,21 @@ use super::mask::{Span, byte_before, end_of_digits, first_digit};
 use super::scan::{each_number, may_mark_progress};
 use alloc::string::String;
 
+/// Words between a number and the total it is a part of.
+const OF: &str = "of";
+const OF_ANYWHERE: &str = "of von van de di do sur su av af z";
+/// Bytes up to which a text is searched for all of these.
+const SHORT: usize = 64;
+
 /// Appends `text` to `out` with every number as `#`, and returns whether one of them marks progress. `numbers` holds
 /// the spans that contain digits; if there are none, nothing is appended.
 pub(super) fn digits_masked(text: &str, numbers: &[Span], mut out: Option<&mut String>) -> bool {
     let bytes = text.as_bytes();
+    let of = if bytes.len() > SHORT { OF } else { OF_ANYWHERE };
     match out.as_deref_mut() {
         Some(out) if !numbers.is_empty() => out.reserve(text.len()),
         // Nothing to write and nothing to find.
-        None if !may_mark_progress(bytes) => return false,
+        None if bytes.len() > SHORT && !may_mark_progress(bytes) => return false,
         _ => {}
     }
     let mut progress_mark = false;
@@ -34,7 +41,7 @@ pub(super) fn digits_masked(text: &str, numbers: &[Span], mut out: Option<&mut S
                 end = more;
             }
             let before = byte_before(bytes, start);
-            progress_mark |= is_progress_mark(before, bytes.get(end..).unwrap_or_default());
+            progress_mark |= is_progress_mark(before, bytes.get(end..).unwrap_or_default(), of);
             if let Some(out) = out.as_deref_mut() {
                 out.push_str(text.get(copied..start).unwrap_or_default());
                 out.push('#');
@@ -60,7 +67,7 @@ pub(crate) fn progress(answer: &str) -> u32 {
         let end = end_of_digits(bytes, start);
         let before = byte_before(bytes, start);
         let after = bytes.get(end..).unwrap_or_default();
-        if is_progress_mark(before, after) {
+        if is_progress_mark(before, after, OF_ANYWHERE) {
             // With some of what follows, such as the total.
             let mark = bytes.get(start..end).unwrap_or_default().iter().chain(after.iter().take(6));
             sum = mark.fold(sum.rotate_left(7), |sum, byte| (sum ^ u32::from(*byte)).wrapping_mul(0x0100_0193));
@@ -146,14 +153,14 @@ pub(crate) fn measurements(text: &str) -> u32 {
 }
 
 /// Whether a number between `before` and `after` marks progress: `42 %`, `3/10`, `3 of 10`, `3 out of 10`.
-fn is_progress_mark(before: u8, after: &[u8]) -> bool {
+fn is_progress_mark(before: u8, after: &[u8], of: &str) -> bool {
     let joins = |byte: u8| joins(byte) || byte == b'.';
     // Most numbers are ruled out by the byte that follows.
     let next = match after {
         [b' ', next, ..] | [next, ..] => *next,
         [] => b' ',
     };
-    if !matches!(next, b'%' | b'o' | b'/') || joins(before) {
+    if !matches!(next, b'%' | b'o' | b'/' | b'a' | b'd' | b's' | b'v' | b'z') || joins(before) {
         return false;
     }
     let after_blank = after.strip_prefix(b" ").unwrap_or(after);
@@ -162,7 +169,8 @@ fn is_progress_mark(before: u8, after: &[u8]) -> bool {
         return !after_blank.get(1).is_some_and(u8::is_ascii_alphanumeric);
     }
     let part = after_blank.strip_prefix(b"out ").unwrap_or(after_blank);
-    let total = part.strip_prefix(b"of ").or_else(|| {
+    let behind = |word: &str| part.strip_prefix(word.as_bytes())?.strip_prefix(b" ");
+    let total = of.split(' ').find_map(behind).or_else(|| {
         let total = after_blank.strip_prefix(b"/")?;
         Some(total.strip_prefix(b" ").unwrap_or(total))
     });

@@ -1,7 +1,7 @@
 //! A call without its numbers and the names that contain digits: `kubectl delete pod shop-6c9d-wq2` and the same for
 //! `shop-6c9d-x7k` have one frame.
 
-use super::lines::trimmed;
+use super::lines::{Lines, trimmed};
 use super::words::Sum;
 
 /// Bytes read of the arguments.
@@ -64,6 +64,45 @@ pub(crate) fn heading(answer: &str, lines: usize) -> u32 {
         }
     }
     sum
+}
+
+/// Digits that the number in a row's name has at least.
+const NUMBER: usize = 3;
+/// Lines of which two in a row may be rows of a list.
+const ROWS: usize = 5;
+
+/// Digest of the number of the first row in a list of names that differ in their numbers, such as of `HS-3010 …` above
+/// `HS-3011 …`; 0 if the first lines are no such list. Another page of the list differs in nothing but figures.
+pub(crate) fn first_row(answer: &str) -> u32 {
+    let mut last: Option<(&[u8], &[u8])> = None;
+    for row in Lines(answer).take(ROWS) {
+        let named = name_and_number(row.as_bytes());
+        if let (Some(before), Some(row)) = (last, named)
+            && before.0 == row.0
+            && before.1 != row.1
+        {
+            return before.1.iter().fold(SEED, |sum, byte| Sum(sum).and(u32::from(*byte)).0);
+        }
+        last = named;
+    }
+    0
+}
+
+/// The letters and the digits with which a row begins: `HS-3010 | screw` tells `HS` and `3010`.
+#[inline]
+fn name_and_number(row: &[u8]) -> Option<(&[u8], &[u8])> {
+    let count = |bytes: &[u8], of: fn(&u8) -> bool| bytes.iter().take_while(|byte| of(byte)).count();
+    let row = row.get(count(row, |byte| matches!(byte, b'|' | b' ' | b'-' | b'*' | b'"'))..)?;
+    let (name, number) = row.split_at_checked(count(row, u8::is_ascii_alphabetic))?;
+    let number = match number {
+        [b'-' | b'_' | b'#', number @ ..] => number,
+        number => number,
+    };
+    // Hardly any row begins so.
+    number.first().filter(|first| first.is_ascii_digit() && !name.is_empty())?;
+    let (number, after) = number.split_at_checked(count(number, u8::is_ascii_digit))?;
+    let ends = !after.first().is_some_and(|next| next.is_ascii_alphanumeric() || matches!(next, b':' | b'.'));
+    (number.len() >= NUMBER && ends).then_some((name, number))
 }
 
 /// The digest, and the offset at which the text, or with `LINE` its first line, ends.
@@ -130,7 +169,33 @@ const fn with_word(sum: u32, word: u32) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::{frame, heading};
+    use super::{first_row, frame, heading};
+
+    #[test]
+    fn rows_named_by_numbers() {
+        let page = |from: u32, kind: &str| {
+            let rows = (0..4).map(|row| alloc::format!("| {kind}{} | 6 mm | {row}.50 |", from + row));
+            alloc::format!("Ropes\n{}", rows.collect::<alloc::vec::Vec<_>>().join("\n"))
+        };
+        for kind in ["RP-", "rp_", "#RP", "No"] {
+            let named = first_row(&page(2010, kind));
+            assert_eq!(named != 0, kind != "#RP", "{kind}");
+            assert_eq!(named == first_row(&page(2040, kind)), named == 0, "{kind}");
+        }
+        assert_eq!(first_row("- RP-2010 rope\n- RP-2011 rope"), first_row("RP-2010\nRP-2011"));
+        for other in [
+            "",
+            "RP-2010",
+            "RP-2010 rope\nRP-2010 rope",
+            "RP-2010 rope\nAB-2011 rope",
+            "RP-10 rope\nRP-11 rope",
+            "T12:00:01 up\nT12:00:02 up",
+            "v201.4 out\nv202.1 out",
+            "2010 rope\n2011 rope",
+        ] {
+            assert_eq!(first_row(other), 0, "{other}");
+        }
+    }
 
     #[test]
     fn figures_and_names_go() {

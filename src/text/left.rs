@@ -21,10 +21,15 @@ pub(crate) struct Left {
 codec!(struct Left { count, of });
 
 impl Left {
-    /// The count of what is wrong, or left, in a field of JSON, or of what is wrong in the last line that has one.
+    /// The count of what is wrong, or left, in a field of JSON.
+    pub(crate) fn field(answer: &str) -> Option<Self> {
+        fielded(answer, NAMES)
+    }
+
+    /// The same, or else of what is wrong in the last line that has one.
     pub(crate) fn wrong(answer: &str) -> Option<Self> {
         let told = |line| Some(Self { count: counted(line).0?, of: frame(line) });
-        fielded(answer, NAMES).or_else(|| tail(answer, END).lines().rev().find_map(told))
+        Self::field(answer).or_else(|| tail(answer, END).lines().rev().find_map(told))
     }
 
     /// The same; without any, the first count of the last line that has one.

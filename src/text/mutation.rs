@@ -4,13 +4,14 @@
 //! host's `readOnly` hint; otherwise the tool's name decides, and for a shell the command line. An agent's own notes
 //! (to-do lists, plans) are no change.
 
-use super::canonical::named_arguments;
+use super::canonical::{is_rationale, named_arguments};
 use super::digest::{Key, combine, key, mark};
 use super::named::ToolName;
 use super::outcome::Empty;
 use super::programs::{is_shell, leading, line_filters, line_mutates, line_writes, script_mutates};
 use super::request::Asks;
 use super::sql::changes_table;
+use super::target::names_place;
 use super::waits::{asks_health, shows_state};
 use crate::codec::codec;
 use crate::model::ToolCall;
@@ -129,9 +130,17 @@ pub(crate) fn edit(call: &ToolCall, named: &ToolName, arguments: &str) -> Edit {
     };
     match edits {
         false => Edit::No,
-        true if arguments.len() < CONTENT => Edit::Brief,
+        true if arguments.len() < CONTENT || !holds_change(call) => Edit::Brief,
         true => Edit::Whole,
     }
+}
+
+/// Whether the arguments hold more than a place and why something is done there.
+fn holds_change(call: &ToolCall) -> bool {
+    let beside = |name: &str, value: &Value| {
+        is_rationale(name) || names_place(name) && value.as_str().is_some_and(|place| !place.contains('\n'))
+    };
+    named_arguments(call).is_none_or(|args| args.iter().any(|(name, value)| !beside(name, value)))
 }
 
 /// The kind of a call, by its tool and for a shell by its program; and whether it shows the state of something that
@@ -270,6 +279,10 @@ mod tests {
         ] {
             assert!(holds("bash", json!({ "command": line })), "{line}");
         }
+        let place = "payments/src/main/java/com/example/payouts/Handler.java";
+        assert!(holds("edit", json!({"path": place, "new_text": "x"})));
+        // What was changed is only told.
+        assert!(!holds("edit", json!({"path": place, "summary": "keys that are too long are refused"})));
         for line in [
             "sed -n '10,40p' src/very/long/path/of/a/file.rs",
             "make clean && make -j4 all > build.log 2>&1 && tail build.log",

@@ -9,16 +9,20 @@ use crate::model::ToolCall;
 use alloc::vec::Vec;
 
 /// Verbs that change something, as words of a tool's name or as its action.
-pub(super) const WRITES: &str = "add append apply approve archive assign book buy cancel change charge checkout close \
-    commit copy create delete deploy disable drop edit enable erase exchange grant import insert install invite kill \
-    merge mkdir modify move notify overwrite patch pay post publish purchase push put rebase refund register remove \
-    rename replace reply reset restart restore return reverse revert revoke rm save schedule send set submit transfer \
-    turn undo uninstall unset update upload upsert write";
+pub(super) const WRITES: &str = "actualizar add apagar append apply approve archive assign book borrar buchen buy \
+    cancel change charge checkout close commit copy crea crear creare create criar créer delete deploy disable \
+    drop edit eliminar enable enregistrer enviar envoyer erase erstellen exchange grant guardar import insert \
+    install invia invite kill löschen merge mkdir modifier modify move notify overwrite patch pay post publish \
+    purchase push put rebase refund register remove rename replace reply reset restart restore return reverse \
+    revert revoke rm salva salvar save schedule send senden set speichern submit supprimer transfer turn undo \
+    uninstall unset update upload upsert write ändern";
 
 /// Verbs that only read. The first verb in a name decides, so `get_post` and `list_updates` change nothing.
-const READS: &str = "analyze browse calculate cat check count describe diff explain fetch find get glob grep head \
-    inspect list load look lookup ls peek poll preview query read retrieve scan search show status summarize tail \
-    validate verify view wait watch";
+const READS: &str = "abfrage analyze browse busca buscar calculate cat cerca cercare check chercher consultar \
+    count describe diff elenca explain fetch find get glob grep head hole inspect leer leggi ler lesen lies lire \
+    list listar lister load look lookup ls mostrar obtener obtenir obter peek pesquisa poll preview query read \
+    recherche rechercher retrieve scan search show status suche suchen summarize tail validate ver verify view \
+    voir wait watch zeige";
 
 /// Verbs of [`WRITES`] that are nouns as well, and verbs that show they are one when they follow: `archive_search`.
 const THINGS: &str = "archive book commit patch post register return schedule transfer";
@@ -209,9 +213,14 @@ fn hands_over(tool: &str) -> bool {
     })
 }
 
+/// Where tools such as `ssh_exec` and `docker_exec` run command lines.
+const ELSEWHERE: &str = "container docker host kubectl pod remote ssh vm";
+
 /// Whether a tool of this name runs command lines.
 fn is_shell(tool: &str) -> bool {
-    listed(&["exec", "execute", "run"], tool) || any_in(SHELLS, tool)
+    listed(&["exec", "execute", "run", "ssh"], tool)
+        || any_in(SHELLS, tool)
+        || any_in(ELSEWHERE, tool) && any_in("exec execute", tool)
 }
 
 /// Whether the first known verb in a name changes something.
@@ -276,9 +285,18 @@ mod tests {
 
     #[test]
     fn shells() {
-        for tool in
-            ["bash", "Bash", "run_command", "run_terminal_cmd", "mcp__x__shell", "exec", "execute_bash", "local_shell"]
-        {
+        for tool in [
+            "bash",
+            "Bash",
+            "run_command",
+            "run_terminal_cmd",
+            "mcp__x__shell",
+            "exec",
+            "execute_bash",
+            "local_shell",
+            "ssh_exec",
+            "dockerExec",
+        ] {
             assert!(is_shell(tool), "{tool}");
         }
         for tool in ["read_file", "execute_sql", "run_tests", "bashful", "list_commands", "Task", ""] {

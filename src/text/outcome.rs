@@ -12,6 +12,7 @@ use super::digest::{Digests, Key, combine, salted};
 use super::echo::Echo;
 use super::ends::{CLIP_ABOVE, clip, clip_to};
 use super::figures::digits_masked;
+use super::frame::first_row;
 use super::glance::sketch;
 use super::late::Late;
 use super::lines::trimmed;
@@ -34,7 +35,7 @@ pub(crate) struct OutcomeFacts {
     /// Equal for results that differ only in what changes by itself; always equal where `exact` is.
     pub(crate) light: Key,
     /// Equal for results of at least [`SHAPE_WORDS`] words that differ only in that and in digits. `None` for shorter
-    /// results and for those that report progress (`42 %`, `3/10`, `3 of 10`).
+    /// results, for those that report progress (`42 %`, `3/10`, `3 of 10`), and for lists whose rows are named by numbers.
     pub(crate) shape: Option<Key>,
     /// The class of an error; `None` for successes and negative answers.
     pub(crate) class: Option<Key>,
@@ -225,7 +226,7 @@ impl Light {
         // For short texts only the progress mark is needed.
         let long = is_long(light) && letters >= LETTERS_OF_SHAPE;
         let progress_mark = digits_masked(light, numbers, long.then_some(&mut *other));
-        let shape = (long && !progress_mark).then(|| {
+        let shape = (long && !progress_mark && first_row(first) == 0).then(|| {
             // Without numbers the shape is the text.
             let shape = if numbers.is_empty() { light_digest } else { salted("output/light", salt, other.as_bytes()) };
             combine("outcome/shape", &[*head, shape, middle])
@@ -412,7 +413,7 @@ pub(crate) fn seen(text: &str, volatile: &Volatile) -> ComparedText {
     let progress_mark = digits_masked(&light, &[(0, light.len())], Some(&mut digitless));
     let long = is_long(&light) && letters >= LETTERS_OF_SHAPE;
     // The middle of a clipped text counts byte for byte, digits included.
-    let shape = (long && !progress_mark && middle.is_empty()).then_some(digitless);
+    let shape = (long && !progress_mark && first_row(text) == 0 && middle.is_empty()).then_some(digitless);
 
     let is_json = answer.is_some();
     let own = answer.as_mut().map(|answer| {
@@ -759,6 +760,9 @@ mod tests {
             ("(3 / 10)", true),
             ("step 3 of 10.", true),
             ("99.5%", true),
+            ("Seite 3 von 10", true),
+            ("página 3 de 10", true),
+            ("3 d 10 h", false),
             ("on 2026/07/26", false),
             ("src/3/10", false),
             ("5 %d", false),

@@ -14,28 +14,43 @@ use crate::model::ToolCall;
 use alloc::{borrow::Cow, format, string::String, string::ToString, vec::Vec};
 use serde_json::Value;
 
-/// Arguments that hold what is asked.
-const ASKED: [&str; 15] = [
+/// Arguments that hold what is asked, in the languages in which tools are named; accented letters do not count.
+const ASKED: [&str; 29] = [
+    "anfrage",
+    "bsqueda",
+    "busqueda",
+    "consulta",
     "description",
+    "domanda",
+    "frage",
     "goal",
     "input",
     "instruction",
     "instructions",
     "message",
     "objective",
+    "pergunta",
+    "pesquisa",
+    "pregunta",
     "prompt",
     "q",
     "query",
     "question",
     "request",
+    "requete",
+    "requte",
+    "ricerca",
     "searchquery",
+    "suchanfrage",
+    "suchbegriff",
     "task",
     "topic",
 ];
 
 /// Arguments that hold it if the tool's name says that it asks, and the words that say so.
 const SOUGHT: [&str; 5] = ["keywords", "searchterm", "searchterms", "terms", "text"];
-pub(super) const SEEKS: [&str; 6] = ["ask", "find", "lookup", "query", "retrieve", "search"];
+pub(super) const SEEKS: [&str; 11] =
+    ["ask", "buscar", "cercare", "chercher", "find", "lookup", "query", "recherche", "retrieve", "search", "suche"];
 
 /// Arguments of a handover that give the reason rather than the task.
 pub(crate) const REASONS: [&str; 6] = ["context", "message", "notes", "rationale", "reason", "summary"];
@@ -195,7 +210,23 @@ fn is_sentence(text: &str) -> bool {
 }
 
 /// Words of tools that search, in addition to those asked in natural language.
-pub(super) const SEARCHES: [&str; 6] = ["browse", "google", "lookup", "research", "search", "websearch"];
+pub(super) const SEARCHES: [&str; 15] = [
+    "browse",
+    "busca",
+    "buscar",
+    "cerca",
+    "google",
+    "lookup",
+    "pesquisa",
+    "recherche",
+    "rechercher",
+    "research",
+    "ricerca",
+    "search",
+    "suche",
+    "suchen",
+    "websearch",
+];
 
 /// Words of tools that act on a page or a screen and answer with what it shows.
 pub(super) const INTERFACES: [&str; 13] = [
@@ -266,19 +297,25 @@ pub(crate) enum Asks {
     Handover,
     /// A picture of a page or a screen.
     Picture,
-    /// Nothing: it writes down a plan, as a list.
+    /// Nothing: it writes down a plan, as a list, of which something has begun.
     Plan,
     /// What a page or a screen shows, after a key or a gesture.
     Gesture,
+    /// Nothing: it writes down a plan of which nothing has begun.
+    Draft,
 }
 impl Asks {
     /// What a page or a screen shows, in words or as a picture.
     pub(crate) const fn shows(self) -> bool {
         matches!(self, Self::View | Self::Picture | Self::Gesture)
     }
+
+    pub(crate) const fn plans(self) -> bool {
+        matches!(self, Self::Plan | Self::Draft)
+    }
 }
 
-codec!(enum Asks { Nothing: 0, View: 1, Search: 2, Prose: 3, Record: 4, Handover: 5, Picture: 6, Plan: 7, Gesture: 8 });
+codec!(enum Asks { Nothing: 0, View: 1, Search: 2, Prose: 3, Record: 4, Handover: 5, Picture: 6, Plan: 7, Gesture: 8, Draft: 9 });
 
 /// Whether the arguments are several fields and none of them holds words: the call asks for a record by identifier.
 fn by_fields(call: &ToolCall) -> bool {
@@ -292,10 +329,31 @@ fn by_fields(call: &ToolCall) -> bool {
     })
 }
 
-/// Whether one of the arguments is a list of several items.
+/// Whether one of the arguments is a list of several items, or a text that is one: `- [x] build\n- [ ] test`.
 fn lists(call: &ToolCall) -> bool {
-    let fields = named_arguments(call);
-    fields.is_some_and(|map| map.iter().any(|(_, value)| value.as_array().is_some_and(|list| list.len() > 1)))
+    let is_item = |line: &&str| line.trim_start().starts_with(['-', '*', '•', '[']);
+    named_arguments(call).is_some_and(|map| {
+        map.values().any(|value| match value {
+            Value::Array(items) => items.len() > 1,
+            Value::String(text) => text.lines().filter(is_item).nth(1).is_some(),
+            _ => false,
+        })
+    })
+}
+
+/// States of an item of a plan that has begun, and marks of one in a text.
+const BEGUN: [&str; 8] = ["active", "complete", "completed", "doing", "done", "finished", "inprogress", "started"];
+const TICKED: [&str; 3] = ["[x]", "[X]", "[-]"];
+
+/// Whether something in a plan is being done or has been done.
+fn has_begun(plan: &Value) -> bool {
+    match plan {
+        Value::Bool(done) => *done,
+        Value::String(text) => listed_name(&BEGUN, text) || TICKED.iter().any(|mark| text.contains(mark)),
+        Value::Array(items) => items.iter().any(has_begun),
+        Value::Object(fields) => fields.values().any(has_begun),
+        Value::Null | Value::Number(_) => false,
+    }
 }
 
 /// What a call asks for.
@@ -303,7 +361,7 @@ pub(crate) fn asks(call: &ToolCall, named: &ToolName) -> Asks {
     if named.hands_over {
         Asks::Handover
     } else if named.notes && lists(call) {
-        Asks::Plan
+        if call.args.as_ref().is_some_and(has_begun) { Asks::Plan } else { Asks::Draft }
     } else if named.search && by_fields(call) {
         Asks::Record
     } else if !named.runs_code() && asked(call, named).is_some() {

@@ -25,6 +25,8 @@ const DATED: usize = 8;
 const END: usize = 3000;
 /// Words that mark an error by themselves.
 const MARKS: [&str; 4] = ["error", "exception", "failed", "fatal"];
+/// Labels of a number of failed tests.
+const FAILED: &str = "fail failed failing failures";
 /// Words that negate a mark within the next two words: `0 failed`, `no error`, `without any error`.
 const DENY: [&str; 5] = ["0", "no", "not", "without", "zero"];
 /// Words that turn the mark before them into a topic: `Error handling`, `error pages`.
@@ -56,10 +58,12 @@ fn marked_line(output: &str) -> Option<&str> {
     // A label on a line of its own says nothing: the error is the line after it.
     let mut after = None;
     let mut marked = None;
-    let mut counted = false;
+    let (mut counted, mut exited) = (false, None);
     for line in Lines(tail).rev().map(trimmed).filter(said).take(LAST) {
-        // `1 failed, 6 passed` counts errors reported above it.
-        if names_error(line) {
+        // `1 failed, 6 passed` counts errors reported above it, and a command that failed has said above why.
+        if ends_with_status(line) && is_marked(line) {
+            exited = exited.or(Some(line));
+        } else if names_error(line) {
             marked = Some(if is_label(line) { after.unwrap_or(line) } else { line });
             break;
         }
@@ -78,7 +82,7 @@ fn marked_line(output: &str) -> Option<&str> {
     });
     // The errors that were counted are further up.
     let amid = || Lines(head).map(trimmed).find(|line| names_error(line) || is_not_ok(line));
-    let line = marked.or_else(|| counted.then(amid).flatten())?;
+    let line = marked.or_else(|| (counted || exited.is_some()).then(amid).flatten()).or(exited)?;
     let line = ends::head(line, LINE);
     (letters(line) >= LETTERS).then(|| undated(line))
 }
@@ -102,7 +106,7 @@ fn counts(line: &str) -> bool {
 
 /// Whether a line reports an error rather than how many there are.
 fn names_error(line: &str) -> bool {
-    is_marked(line) && !counts(line) || names_failing(line)
+    is_marked(line) && !counts(line) && !counts_failing(line) || names_failing(line)
 }
 
 /// Whether a line names a failing test, in the words of a test runner: `--- FAIL: TestTax`, `(fail) adds tax`,
@@ -120,15 +124,15 @@ fn is_not_ok(line: &str) -> bool {
     })
 }
 
-/// Whether a line says that tests failed without naming one: `FAIL shop/cart 0.004s`, `# fail 1`, `1 fail`.
+/// Whether a line says that tests failed without naming one: `FAIL shop/cart 0.004s`, `# fail 1`, `failed: 1`, `1 fail`.
 fn counts_failing(line: &str) -> bool {
-    let mut words = line.split_ascii_whitespace();
-    let (first, second) = (words.next().unwrap_or_default(), words.next());
+    let mut words = line.split_ascii_whitespace().filter(|word| !matches!(*word, "#" | "ℹ"));
+    let [first, second, third] = core::array::from_fn(|_| words.next());
     let is_count = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit()) && word.bytes().any(|byte| byte != b'0');
-    match (first, second) {
-        ("FAIL", _) => true,
-        ("#" | "ℹ", Some("fail")) => words.next().is_some_and(is_count),
-        (count, Some("fail")) => is_count(count) && words.next().is_none(),
+    match (first, second, third) {
+        (Some("FAIL"), ..) => true,
+        (Some(label), Some(count), None) if is_count(count) => is_in(FAILED, label.trim_end_matches(':')),
+        (Some(count), Some("fail"), None) => is_count(count),
         _ => false,
     }
 }
@@ -137,6 +141,15 @@ fn counts_failing(line: &str) -> bool {
 fn exits(line: &str) -> bool {
     let code = line.trim_start_matches(['-', '*', ' ']).strip_prefix("exit code: ");
     code.is_some_and(|code| code != "0" && code.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Whether a line reports a command's exit status and what was run, not why it failed: `process "make" did not complete:
+/// exit code: 2`, `Command 'gcc' returned non-zero exit status 1.`
+fn ends_with_status(line: &str) -> bool {
+    let line = line.trim_end_matches(['.', ')']);
+    let status = line.trim_end_matches(|char: char| char.is_ascii_digit());
+    let said = status.trim_end_matches([' ', ':']);
+    status.len() < line.len() && (said.ends_with("exit code") || said.ends_with("exit status"))
 }
 
 /// A fast check of both ends of an output: `true` if none of the lines that may hold the root is marked, as is usual.
@@ -187,9 +200,23 @@ const fn says(first: u8) -> bool {
     first.is_ascii_graphic() && first != b'<'
 }
 
+/// A line without the number of a build's step and the seconds since it began: `#9 7.305 error: …`.
+fn unstepped(line: &str) -> &str {
+    let number = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let behind = |line: &'_ str| {
+        let (step, rest) = line.strip_prefix('#')?.split_once(' ')?;
+        number(step).then(|| line.len() - rest.len())
+    };
+    let Some(rest) = behind(line).and_then(|from| line.get(from..)) else { return line };
+    match rest.split_once(' ') {
+        Some((seconds, said)) if number(seconds) && seconds.contains('.') => said.trim_start(),
+        _ => rest,
+    }
+}
+
 /// A line without the date and the time at its beginning.
 fn undated(line: &str) -> &str {
-    let mut rest = line;
+    let mut rest = unstepped(line);
     while let Some((word, after)) = rest.split_once(' ') {
         let dated = word.starts_with(|char: char| char.is_ascii_digit())
             && word.len() >= DATED
@@ -205,7 +232,7 @@ fn undated(line: &str) -> &str {
 /// The first line of an output that is marked as an error.
 pub(crate) fn first_mark(output: &str) -> Option<&str> {
     let head = ends::head(output, END);
-    let line = || head.lines().map(str::trim).find(|line| is_marked(line));
+    let line = || head.lines().map(str::trim).find(|line| is_marked(line) && !counts_failing(line));
     holds_mark(head.as_bytes()).then(line).flatten()
 }
 
@@ -648,6 +675,20 @@ mod tests {
         let tap = |test: &str| alloc::format!("ok 1 - starts\nnot ok 2 - {test}\n# tests 2\n# pass 1\n# fail 1");
         assert!(root(&tap("adds tax")).is_some() && root(&tap("adds tax")) != root(&tap("adds up")));
         assert!(root("FAIL cart.test.ts: expected 3 got 4").is_some());
+        let counted = |test: &str| alloc::format!("ok 1 - starts\nnot ok 2 - {test}\n1..2\n# failed 1");
+        assert!(root(&counted("adds tax")).is_some() && root(&counted("adds tax")) != root(&counted("adds up")));
+        assert_eq!(super::first_mark(&counted("adds tax")), None);
+        // A command that failed, and the error above it.
+        let build = |run: &str, seconds: &str| {
+            alloc::format!(
+                "#9 {seconds} Collecting quay\n#9 {seconds}   Error: tide.h not found.\n#9 {seconds}   Please install it.\n\
+                 failed to solve: process \"{run}\" did not complete successfully: exit code: 1"
+            )
+        };
+        assert!(root(&build("make", "1.42")).is_some());
+        assert_eq!(super::root_line(&build("make", "1.42")), super::root_line(&build("make -j4 quay", "6.907")));
+        let alone = "error: process \"make\" ended with exit code 2";
+        assert_eq!(super::root_line(alone), Some(alone));
         for fine in [
             "PASS\nok  \tshop/cart\t0.004s",
             " 13 pass\n 0 fail\nRan 13 tests across 1 file.",

@@ -94,6 +94,11 @@ pub(crate) fn target(call: &ToolCall, named: &ToolName, salt: u64) -> Option<Key
     found(call, named).map(|target| salted("target", salt, target.as_bytes()))
 }
 
+/// Whether an argument of this name is a path or a URL.
+pub(super) fn names_place(name: &str) -> bool {
+    listed_name(&PLACES, name)
+}
+
 /// Bytes at the head of an output in which a file is looked for.
 const NAMES_FILE: usize = 600;
 

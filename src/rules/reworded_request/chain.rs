@@ -39,12 +39,14 @@ pub(super) struct Chain {
     came: RequestOutcome,
     /// The number of hits that the latest answer reports.
     hits: Left,
-    /// They are fewer than before by at least a quarter.
+    /// The fewest problems that an answer said are left.
+    left: Left,
+    /// The hits are fewer than before by at least a quarter.
     fewer: bool,
     /// The latest result was a failure that waiting may resolve.
     busy: bool,
 }
-codec!(struct Chain { requests, states, answers, words, waiting, came, hits, fewer, busy });
+codec!(struct Chain { requests, states, answers, words, waiting, came, hits, left, fewer, busy });
 
 #[derive(Clone, Debug)]
 struct PastRequest {
@@ -272,6 +274,13 @@ impl Chain {
         let hits = Left::found(&result.output);
         self.fewer = hits.is_less(&self.hits) && hits.count().saturating_mul(4) <= self.hits.count().saturating_mul(3);
         self.hits = hits;
+        // What is left is worked off, whatever is asked for.
+        if let Some(left) = Left::field(&result.output) {
+            if left.is_less(&self.left) {
+                self.requests.clear();
+            }
+            self.left = left.fewest(&self.left);
+        }
         let state = step.effect(result);
         let (mut unmoved, mut acted, mut tells, mut seen) = (false, false, state.place != 0, false);
         let mut latest = 0;

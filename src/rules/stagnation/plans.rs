@@ -9,7 +9,11 @@ use crate::state::{Call, Step};
 use crate::text::{Asks, combine, keeps_notes, mark};
 use alloc::{boxed::Box, format};
 
-/// Present while the latest act was to write a plan.
+/// Points that a look takes off: a plan is made of what was seen.
+const LOOKED: u32 = 1;
+
+/// Present while the latest act was to write a plan, or a look since at what to do according to one of which nothing has
+/// begun.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Plans(Option<Box<Plan>>);
 codec!(struct Plans(_));
@@ -18,15 +22,21 @@ codec!(struct Plans(_));
 #[derive(Clone, Debug, Default)]
 struct Plan {
     latest: u32,
+    /// Nothing in it has begun.
+    draft: bool,
+    points: u32,
     seen: Streak,
 }
-codec!(struct Plan { latest, seen });
+codec!(struct Plan { latest, draft, points, seen });
 
 impl Plans {
     /// Records a step; true if it wrote a plan other than the latest. Thinking and reading one's own notes are no acts.
     pub(super) fn took(&mut self, step: &Step, call: &Call, thought: bool) -> bool {
-        if call.asks != Asks::Plan || step.facts.failed {
-            if self.0.is_some() && !thought && !keeps_notes(&call.name) {
+        if !call.asks.plans() || step.facts.failed {
+            let Some(plan) = self.0.as_mut().filter(|_| !thought && !keeps_notes(&call.name)) else { return false };
+            if plan.draft && step.looks() {
+                plan.points = plan.points.saturating_sub(LOOKED);
+            } else {
                 self.0 = None;
             }
             return false;
@@ -34,14 +44,16 @@ impl Plans {
         let plan = self.0.get_or_insert_default();
         let latest = mark(call.key);
         let other = core::mem::replace(&mut plan.latest, latest) != latest;
+        plan.draft = call.asks == Asks::Draft;
         if other {
+            plan.points = plan.points.saturating_add(SUCCESS_VARIED);
             plan.seen.add(step.sighting, step.onset);
         }
         other
     }
 
     pub(super) fn points(&self) -> u32 {
-        self.0.as_ref().map_or(0, |plan| plan.seen.times.saturating_mul(SUCCESS_VARIED))
+        self.0.as_ref().map_or(0, |plan| plan.points)
     }
 
     pub(super) fn signal(&self, cx: &Cx<'_>) -> Option<Signal> {

@@ -23,6 +23,9 @@ const STATE: usize = 600;
 const DIGITS: usize = 6;
 /// The same for a share, a figure below 1, which counts half.
 const SHARE: usize = 4;
+/// Digits, without zeros at the end, from which a whole number alone does not, and bytes that may stand behind it.
+const COUNT: usize = 7;
+const BESIDE: usize = 32;
 /// The same for several figures together.
 const SEVERAL: usize = 8;
 
@@ -46,7 +49,7 @@ codec!(struct Figures { latest, before, moved });
 struct Figure {
     figure: u32,
     call: u32,
-    /// It is a share, which counts half.
+    /// It is a share or a count, which counts half.
     share: bool,
     /// Something was written since: a check after a change may well come to the same.
     edited: bool,
@@ -62,7 +65,7 @@ codec!(struct Figure { figure, call, share, edited, back, points, seen });
 enum Telling {
     /// A single long one.
     One,
-    /// A single one below 1.
+    /// A single one below 1, or a long whole number.
     Share,
     /// More than one.
     Several,
@@ -174,6 +177,9 @@ fn telling(text: &str) -> Option<(String, Telling)> {
         share = whole == "0" && digits.len() >= SHARE;
         all.push(digits.into());
     }
+    if all.is_empty() {
+        return lone(text).map(|count| (count.into(), Telling::Share));
+    }
     match long.as_slice() {
         [_] if all.iter().all(|digits| long.contains(digits)) => long.pop().map(|only| (only, Telling::One)),
         _ if all.len() == 1 => all.pop().filter(|_| share).map(|only| (only, Telling::Share)),
@@ -182,6 +188,15 @@ fn telling(text: &str) -> Option<(String, Telling)> {
             several.then(|| (all.concat(), Telling::Several))
         }
     }
+}
+
+/// A long whole number that is all or nearly all of a text, such as what a query counts.
+fn lone(text: &str) -> Option<&str> {
+    let text = text.trim();
+    let (number, rest) = text.split_at_checked(text.bytes().take_while(u8::is_ascii_digit).count())?;
+    let ends = rest.is_empty() || rest.starts_with([' ', '\n']) && rest.len() <= BESIDE;
+    (ends && number.trim_end_matches('0').len() >= COUNT && !rest.contains(|char: char| char.is_ascii_digit()))
+        .then_some(number)
 }
 
 #[cfg(test)]
@@ -195,8 +210,20 @@ mod tests {
         {
             assert_eq!(telling(text), Some(("4182279".into(), Telling::One)), "{text}");
         }
-        for text in ["418227", "2026-07-01", "12:30:05", "1,284,331", "0.5", "10.0.4.11", "99.10", "0.41 s and 0.52 s"]
-        {
+        assert_eq!(telling("1204332\n(exact)"), Some(("1204332".into(), Telling::Share)));
+        for text in [
+            "418227",
+            "1204000",
+            "1204332 of 1300417",
+            "id 1204332",
+            "2026-07-01",
+            "12:30:05",
+            "1,284,331",
+            "0.5",
+            "10.0.4.11",
+            "99.10",
+            "0.41 s and 0.52 s",
+        ] {
             assert_eq!(telling(text), None, "{text}");
         }
         for text in ["fit 00:41\nMAE 141.872  RMSE 203.115  R2 0.6120", "MAE 141.872, RMSE 203.115, R2 0.612"] {

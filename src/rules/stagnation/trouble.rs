@@ -31,6 +31,10 @@ const EDITED: u8 = 2;
 const CHANGED: u8 = 4;
 /// Bit of [`Trouble::since`]: no line of the latest error was marked as one.
 const PLAIN: u8 = 8;
+/// Bit of [`Trouble::since`]: the latest error was said by a form or a dialog.
+const SAID: u8 = 16;
+/// Bit of [`Trouble::since`]: it is a judge's mark.
+const SCORED: u8 = 32;
 
 /// Words of an error that reports a timeout.
 const LIMITED: &str = "deadline limit timed timeout";
@@ -53,6 +57,34 @@ fn rejected(call: &Call, answer: &str) -> Option<Key> {
     let figures =
         measures.fold(0, |figures, word| combine("stagnation/figures", &[figures, key("figure", word.as_bytes())]));
     Some(combine("stagnation/rejection", &[frame(answer).into(), figures, target]))
+}
+
+/// Key of what a form, a dialog or an alert says of an action that did not work.
+fn said(call: &Call, answer: &str) -> Option<Key> {
+    let shows = call.asks.shows();
+    let line = match answer.len() {
+        0..=VERDICT if shows || call.mutates => Some(answer).filter(|said| text::turns_down(said))?,
+        _ if shows => text::alert(answer)?,
+        _ => return None,
+    };
+    Some(combine("stagnation/said", &[frame(line).into(), call.target.unwrap_or(0)]))
+}
+
+/// Words for a mark that a judge gives.
+const SCORE: &str = "grade note punkte rating score";
+
+/// Key of a mark out of several that is not the best one, `Score 7/10`, given by the very same call: a draft that is
+/// improved again and again is no better for it.
+fn scored(call: &Call, answer: &str) -> Option<Key> {
+    if call.mutates || answer.len() > VERDICT {
+        return None;
+    }
+    let mut words = answer.split(|char: char| char.is_whitespace() || matches!(char, ':' | '=' | ',' | ';' | '*'));
+    words.find(|word| SCORE.split(' ').any(|score| word.eq_ignore_ascii_case(score)))?;
+    let (mark, best) = words.find(|word| !word.is_empty())?.trim_end_matches(['.', ')']).split_once('/')?;
+    let whole = |number: &str| number.split('.').next()?.parse::<u32>().ok();
+    let below = whole(mark)? < whole(best)?;
+    below.then(|| combine("stagnation/score", &[call.key, key("score", mark.as_bytes())]))
 }
 
 /// Key of an answer that shows a cell without a value: `{"cell":"D4","shows":"#REF!"}`.
@@ -96,7 +128,7 @@ pub(super) struct Trouble {
     /// Eight bits of the mark of the file that the latest error named, 0 for none; and above them a bit for each that
     /// errors named lately.
     files: u32,
-    /// [`WRITTEN`], [`EDITED`], [`CHANGED`] and [`PLAIN`].
+    /// [`WRITTEN`], [`EDITED`], [`CHANGED`], [`PLAIN`], [`SAID`] and [`SCORED`].
     since: u8,
     /// Present once it has come back, or followed another one, or something was edited after it.
     again: Option<Box<ErrorReturns>>,
@@ -172,12 +204,20 @@ impl Trouble {
         let listed = beside.listed && !retried;
         let output = result.output.as_str();
         let root = step.root(result, salt).or_else(|| rejected(call, output)).or_else(|| valueless(output));
+        let score = if root.is_none() { scored(call, output) } else { None };
+        let root = root.or(score);
+        let said = if root.is_none() { said(call, output) } else { None };
+        let root = root.or(said);
         let plain = if root.is_none() { unmarked(step, call, result) } else { None };
         let (marked, root) = (plain.is_none(), root.or(plain));
         let thing = call.target.map_or(0, |target| (mark(target) as u8 & !MENDED).max(1));
         if root.is_none() && !step.facts.failed {
             if thing != 0 && thing == self.thing {
                 self.thing |= MENDED;
+                // The form was accepted in the end.
+                if self.since & SAID != 0 {
+                    self.forget();
+                }
             }
             return false;
         }
@@ -185,7 +225,8 @@ impl Trouble {
         let tells =
             |line: &&str| root.is_some() || !line.starts_with(|char: char| char == '<' || char.is_ascii_digit());
         let first = step.first_mark(result).filter(tells).map_or(0, frame);
-        if root.is_none() && first == 0 {
+        // What a log that is followed shows is neither an attempt nor the end of those before it.
+        if root.is_none() && first == 0 || call.polling {
             return false;
         }
         let line = step.root_line(result).map_or(0, |line| told(line, salt));
@@ -196,7 +237,9 @@ impl Trouble {
         let edited = self.since & WRITTEN != 0 || retried;
         self.since &= !WRITTEN;
         let was_marked = self.since & PLAIN == 0;
-        self.since = self.since & !PLAIN | if marked { 0 } else { PLAIN };
+        let flag = |holds: bool, flag: u8| if holds { flag } else { 0 };
+        self.since &= !(PLAIN | SAID | SCORED);
+        self.since |= flag(!marked, PLAIN) | flag(said.is_some(), SAID) | flag(score.is_some(), SCORED);
         let before = core::mem::replace(&mut self.sign, sign);
         // What only counts what is wrong ends alike whatever that is.
         if !marked && before == sign && Left::wrong(output).is_some() {
@@ -221,7 +264,7 @@ impl Trouble {
         self.since &= !CHANGED;
         let waits = step.pause >= LONG_PAUSE || step.kin.is_same_call() && !changed;
         let waited = step.is_waited_out() && waits;
-        let counts = !(listed || copy || step.slept || call.polling || waited);
+        let counts = !(listed || copy || step.slept && !changed || waited);
         if before == sign {
             if counts {
                 let ErrorReturns { back, turns, .. } = &mut **self.again.get_or_insert_default();
@@ -281,7 +324,12 @@ impl Trouble {
         let (back, what, which) = if back.points < turns.back.points {
             (&turns.back, "earlier errors came back in turn", 0)
         } else {
-            (back, "the same error occurred", self.sign)
+            let what = match self.since & (SAID | SCORED) {
+                SAID => "the same message came",
+                SCORED => "the same score was given",
+                _ => "the same error occurred",
+            };
+            (back, what, self.sign)
         };
         let times = back.seen.times.saturating_add(u32::from(which != 0));
         let found = Stuck {

@@ -7,7 +7,7 @@ use crate::model::{HaltReason, ToolResult};
 use crate::rules::streak::Streak;
 use crate::rules::{Cx, Signal};
 use crate::state::{Call, LONG_PAUSE, Recent, Ring, Step};
-use crate::text::{Asks, Edit, Empty, Words, combine, heading, mark, scrolls};
+use crate::text::{Asks, Edit, Empty, Words, combine, frame, heading, mark, scrolls};
 use alloc::{boxed::Box, format};
 
 /// Headings that are kept, and targets.
@@ -50,11 +50,13 @@ struct RepeatedView {
     /// Changes made before the latest view.
     changes: u32,
     row: Streak,
+    /// Places in few words in the row, which count half: going back through a list is no circle yet.
+    brief: u16,
 }
-codec!(struct RepeatedView { known, targets, moved, round, changes, row });
+codec!(struct RepeatedView { known, targets, moved, round, changes, row, brief });
 
 /// What was shown.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 struct View {
     /// Digest of all of its words.
     all: u32,
@@ -68,8 +70,10 @@ struct View {
 codec!(struct View { all, words, length, sum });
 
 impl View {
-    fn of(answer: &str, sum: u32) -> Self {
+    /// `root`: the line that says what is wrong, of a failure. The same words may stand beside other things.
+    fn of(answer: &str, sum: u32, root: Option<&str>) -> Self {
         let (words, all) = Words::shown(answer);
+        let all = all ^ root.map_or(0, frame);
         Self { all, words, length: u16::try_from(answer.len()).unwrap_or(u16::MAX), sum: sum as u16 }
     }
 
@@ -143,7 +147,7 @@ impl Views {
 
 impl RepeatedView {
     fn ends(&mut self) {
-        (self.row, self.moved) = (Streak::default(), 0);
+        (self.row, self.moved, self.brief) = (Streak::default(), 0, 0);
     }
 
     /// Whether the greater part of a view was seen in one view before, and the rest in others: what a page recommends
@@ -166,15 +170,18 @@ impl RepeatedView {
         let elsewhere = self.acts_elsewhere(call) && !renumbered;
         let round = call.round.map_or(0, mark);
         let copy = round != 0 && core::mem::replace(&mut self.round, round) == round;
-        let view = View::of(&result.output, step.kin.now.sum);
+        let root = step.root_line(result).filter(|_| step.facts.failed);
+        let view = View::of(&result.output, step.kin.now.sum, root);
         let (sum, latest) = (view.sum, self.known.last().map_or(0, |latest| latest.sum));
-        if view.words.is_empty() {
+        let place = result.output.len() <= PLACE;
+        if view.words.is_empty() && !(place && call.asks.shows()) {
             return false;
         }
-        let mixed = self.is_mixed(&view);
+        let mixed = !view.words.is_empty() && self.is_mixed(&view);
         // In a place of few words each of them matters: the next page of a calendar differs by the month's name only.
-        let like = result.output.len() > PLACE || mixed;
-        let seen = if like { self.known.take(|known| known.is_like(&view)) } else { None };
+        let like = !place || mixed;
+        let shown = |known: &View| call.asks.shows() && *known == view;
+        let seen = self.known.take(|known| if like { known.is_like(&view) } else { shown(known) });
         let equal = seen.as_ref().is_some_and(|seen| seen.all == view.all);
         self.known.push(view, KNOWN);
         let changed = core::mem::replace(&mut self.changes, changes) != changes;
@@ -208,13 +215,15 @@ impl RepeatedView {
             return false;
         }
         self.row.add(step.sighting, step.onset);
+        self.brief = self.brief.saturating_add(u16::from(!like));
         true
     }
 
     /// Points of the row; 0 if the headings' figures have only risen or only fallen, as those of a count do.
     fn points(&self) -> u32 {
         let gets_on = matches!(self.moved, ROSE | FELL);
-        if gets_on { 0 } else { self.row.times.saturating_mul(FULL) / ROW }
+        let halves = self.row.times.saturating_mul(2).saturating_sub(self.brief.into());
+        if gets_on { 0 } else { halves.saturating_mul(FULL) / (2 * ROW) }
     }
 
     fn fits(&self) -> bool {

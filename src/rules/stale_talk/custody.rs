@@ -13,6 +13,10 @@ use crate::text::{Key, canonical_json, combine, is_reason, key, progress};
 use alloc::{borrow::Cow, string::String, vec::Vec};
 use serde_json::Value;
 
+/// Words that say that what was asked for has been done, and words before which they do not.
+const DONE: &str = "abgeschlossen added complete completed delivered done erledigt fait fatto feito fertig finished gemacht \
+    hecho klaar listo merged prêt ready terminé";
+const NOT: &str = "be isn't nicht not when";
 /// Latest desks kept, and latest calls, by which a repeated look is recognised.
 const PLACES: usize = 4;
 
@@ -43,6 +47,11 @@ impl Custody {
             self.returns.add(sighting, onset);
         }
         self.spared = self.spared.saturating_sub(1);
+    }
+
+    /// Whether an agent had the work lately.
+    pub(super) fn had(&self, agent: Key) -> bool {
+        self.places.iter().any(|place| *place == agent)
     }
 
     /// Whether a reason holds figures that no earlier one held.
@@ -81,13 +90,30 @@ impl Custody {
     }
 }
 
+/// Whether a text says that what was asked for has been done.
+pub(super) fn delivers(said: &str) -> bool {
+    let is_one_of = |words: &str, word: &str| words.split(' ').any(|known| known.eq_ignore_ascii_case(word));
+    let mut before = "";
+    said.split(|char: char| !char.is_alphanumeric() && char != '\'').any(|word| {
+        is_one_of(DONE, word) && !is_one_of(NOT, core::mem::replace(&mut before, word)) || {
+            before = word;
+            false
+        }
+    })
+}
+
+/// Key of an agent's desk.
+pub(super) fn with(agent: Key, salt: u64) -> Key {
+    combine("place", &[salt, agent])
+}
+
 /// Key of where a call hands work: the agent that it names, known or not, or else its tool with the short values that
 /// it is given.
 pub(super) fn place(call: &Payload<'_>, salt: u64) -> Key {
     let short = values(call).filter(|(name, value)| !is_reason(name, value)).filter_map(|(_, value)| value.as_str());
     let mut named = short.map(agent_key);
     match (call.to, named.next(), named.next()) {
-        (Some(agent), ..) | (None, Some(agent), None) => combine("place", &[salt, agent]),
+        (Some(agent), ..) | (None, Some(agent), None) => with(agent, salt),
         (None, one, two) => {
             let tool = key("place", call.tool.as_bytes());
             let place: Vec<Key> = [salt, tool].into_iter().chain(one).chain(two).chain(named).collect();
@@ -110,4 +136,19 @@ pub(super) fn said<'a>(call: &Payload<'a>) -> impl Iterator<Item = Cow<'a, str>>
 
 fn values<'a>(call: &Payload<'a>) -> impl Iterator<Item = (&'a String, &'a Value)> + use<'a> {
     call.call.args.as_ref().and_then(Value::as_object).into_iter().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::delivers;
+
+    #[test]
+    fn what_has_been_done() {
+        for said in ["Chapter one is done.", "Erledigt: die Lampe brennt", "All merged, please look", "Fertig!"] {
+            assert!(delivers(said), "{said}");
+        }
+        for said in ["Not done yet", "It can be done by the caretaker", "When ready, tell me", "Back to you.", ""] {
+            assert!(!delivers(said), "{said}");
+        }
+    }
 }
