@@ -1,78 +1,22 @@
 //! What the names of a JSON answer's fields tell about their values.
 
-use super::words::{Sieve, listed, listed_name, name_words};
+use super::words::{Sieve, is_in, is_name_in, name_words};
 
 /// Words that make a field volatile wherever they occur in its name.
-const VOLATILE_WORDS: [&str; 12] = [
-    "duration",
-    "durations",
-    "elapsed",
-    "etag",
-    "latencies",
-    "latency",
-    "nonce",
-    "pid",
-    "timestamp",
-    "timestamps",
-    "uptime",
-    "uuid",
-];
+const VOLATILE_WORDS: &str = "duration durations elapsed etag latencies latency nonce pid timestamp timestamps \
+    uptime uuid";
 
 /// Words that do as the last of several: `created_at`, `tookMs`.
-const VOLATILE_ENDS: [&str; 3] = ["at", "ms", "ns"];
+const VOLATILE_ENDS: &str = "at ms ns";
 
 /// Whole names that do.
-const VOLATILE_NAMES: [&str; 31] = [
-    "calculatedid",
-    "callid",
-    "cfray",
-    "correlationid",
-    "cwd",
-    "eventid",
-    "executioncount",
-    "executionid",
-    "invocationid",
-    "logid",
-    "messageid",
-    "ms",
-    "operationid",
-    "processid",
-    "ratelimit",
-    "requestid",
-    "responseid",
-    "rev",
-    "revision",
-    "runid",
-    "servedby",
-    "sessionid",
-    "spanid",
-    "systemfingerprint",
-    "threadid",
-    "timetaken",
-    "took",
-    "toolcallid",
-    "traceid",
-    "transactionid",
-    "workingdirectory",
-];
+const VOLATILE_NAMES: &str = "calculatedid callid cfray correlationid cwd eventid executioncount executionid \
+    invocationid logid messageid ms operationid processid ratelimit requestid responseid rev revision runid \
+    servedby sessionid spanid systemfingerprint threadid timetaken took toolcallid traceid transactionid \
+    workingdirectory";
 
 /// Whole names for the request or run that produced the answer: their values are random even when short.
-const DOINGS: [&str; 14] = [
-    "correlation",
-    "op",
-    "operation",
-    "opid",
-    "ref",
-    "reference",
-    "req",
-    "reqid",
-    "request",
-    "rid",
-    "run",
-    "trace",
-    "txid",
-    "txn",
-];
+const DOINGS: &str = "correlation op operation opid ref reference req reqid request rid run trace txid txn";
 
 /// What a field's name tells about its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,17 +61,17 @@ impl NameFeatures {
 }
 
 pub(super) fn named(name: &str) -> FieldMeaning {
-    const NAMES: Sieve = Sieve::of(&[&VOLATILE_NAMES, &DOINGS]);
-    const WORDS: Sieve = Sieve::of(&[&VOLATILE_WORDS]);
+    const NAMES: Sieve = Sieve::of(&[VOLATILE_NAMES, DOINGS]);
+    const WORDS: Sieve = Sieve::of(&[VOLATILE_WORDS]);
     if NAMES.passes_name(name) {
-        if listed_name(&VOLATILE_NAMES, name) {
+        if is_name_in(VOLATILE_NAMES, name) {
             return FieldMeaning::Volatile;
         }
-        if listed_name(&DOINGS, name) {
+        if is_name_in(DOINGS, name) {
             return FieldMeaning::Doing;
         }
     }
-    let is_volatile = |word: &str| WORDS.passes_name(word) && listed(&VOLATILE_WORDS, word);
+    let is_volatile = |word: &str| WORDS.passes_name(word) && is_in(VOLATILE_WORDS, word);
     let mut words = name_words(name);
     let first = words.next().unwrap_or_default();
     let (mut last, mut second) = ("", "");
@@ -144,7 +88,7 @@ pub(super) fn named(name: &str) -> FieldMeaning {
         last = word;
     }
     let limits_rate = first.eq_ignore_ascii_case("rate") && second.to_ascii_lowercase().starts_with("limit");
-    if limits_rate || listed(&VOLATILE_ENDS, last) {
+    if limits_rate || is_in(VOLATILE_ENDS, last) {
         FieldMeaning::Volatile
     } else if last.eq_ignore_ascii_case("id") {
         FieldMeaning::Id
@@ -193,18 +137,5 @@ impl EnvelopeFields {
     /// Whether a field of this name is masked in an envelope.
     pub(super) fn numbers(name: &str) -> bool {
         Self::of(name).0 & (Self::ID | Self::CREATED) != 0
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::words::assert_sorted;
-    use super::*;
-
-    #[test]
-    fn lists_are_sorted() {
-        for list in [&VOLATILE_WORDS[..], &VOLATILE_ENDS, &VOLATILE_NAMES, &DOINGS] {
-            assert_sorted(list);
-        }
     }
 }

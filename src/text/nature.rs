@@ -99,7 +99,8 @@ const PAIRS: [(&str, &str, Nature); 33] = [
 const STATUSES: [&str; 9] = ["401", "402", "403", "429", "500", "502", "503", "504", "529"];
 
 /// The words that say something by themselves or together with the word before.
-pub(super) static TELLING: Lexicon = Lexicon::of(&[&TRANSIENT, &PERMANENT, &SECONDS, &STATUSES, &["minute", "second"]]);
+pub(super) static TELLING: Lexicon =
+    Lexicon::of(&["minute second"]).and(&TRANSIENT).and(&PERMANENT).and(&SECONDS).and(&STATUSES);
 
 /// The second words of [`PAIRS`].
 #[expect(clippy::indexing_slicing, reason = "evaluated at compile time: an index out of range would not build")]

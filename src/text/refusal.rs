@@ -133,12 +133,11 @@ impl RefusalWords {
 static SAYING: Lexicon = LAST_WORDS.or(&TELLING);
 
 /// The last words of what [`ends`] recognises.
-static LAST_WORDS: Lexicon = Lexicon::of(&[
-    &GIVEN,
-    &DECIDERS,
-    &REFUSED,
-    &["missing", "schema", "inputvalidationerror", "tool", "found", "approval", "required", "approved"],
-]);
+static LAST_WORDS: Lexicon =
+    Lexicon::of(&["missing schema inputvalidationerror tool found approval required approved"])
+        .and(&GIVEN)
+        .and(&DECIDERS)
+        .and(&REFUSED);
 
 /// What a word and those before it, newest first, say together.
 fn ends(word: &str, before: &[&str; NEAR + 1]) -> Option<Refusal> {

@@ -165,7 +165,7 @@ fn least<'a>(map: &'a Map<String, Value>, wanted: &dyn Fn(&str) -> bool) -> Opti
 /// Paths and URLs before elements, and elements before ids: a click is on a page's element if it names no page.
 fn argument(map: &Map<String, Value>) -> Option<Cow<'_, str>> {
     let first = |wanted: &dyn Fn(&str) -> bool| least(map, wanted);
-    const SIEVE: Sieve = Sieve::of(&[&PLACES]);
+    const SIEVE: Sieve = Sieve::of(&[]).and(&PLACES);
     if let Some((_, place)) = first(&|name| SIEVE.passes_name(name) && listed_name(&PLACES, name)) {
         return Some(match place {
             Cow::Borrowed(place) => shortened(place),

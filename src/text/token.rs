@@ -3,7 +3,7 @@
 //! Every decision looks at a bounded number of bytes around one word.
 
 use super::mask::{digits_of, end_of_digits};
-use super::words::{Lexicon, Sieve, listed, listed_name};
+use super::words::{Lexicon, Sieve, is_name_in, listed};
 
 const PLAIN: u8 = 0;
 pub(super) const LETTER: u8 = 1;
@@ -62,24 +62,10 @@ pub(super) fn begins_unit(byte: u8) -> bool {
 const SHORT_NUMBER: usize = 6;
 
 /// Labels of process ids, of other ids, and of what has an id only if the value looks random.
-const PROCESS: [&str; 4] = ["pid", "ppid", "processid", "tid"];
-const IDS: [&str; 14] = [
-    "connectionid",
-    "correlationid",
-    "invocationid",
-    "reqid",
-    "requestid",
-    "requestuuid",
-    "rid",
-    "sessid",
-    "sessionid",
-    "sid",
-    "spanid",
-    "threadid",
-    "traceid",
-    "xrequestid",
-];
-const NAMES: [&str; 5] = ["request", "session", "span", "thread", "trace"];
+const PROCESS: &str = "pid ppid processid tid";
+const IDS: &str = "connectionid correlationid invocationid reqid requestid requestuuid rid sessid sessionid sid \
+    spanid threadid traceid xrequestid";
+const NAMES: &str = "request session span thread trace";
 
 /// A text, for looking around its words.
 #[derive(Clone, Copy)]
@@ -466,8 +452,8 @@ impl Around<'_> {
     /// The end of a value that the word before it names as the id of a process, thread, session, request or trace.
     /// `req 12`, `job 7`, `run 3` and `thread 2` are counters.
     fn labelled(&self, start: usize, word: &[u8]) -> Option<usize> {
-        const LABELS: Sieve = Sieve::of(&[&PROCESS, &IDS, &NAMES]);
-        static WORDS: Lexicon = Lexicon::of(&[&PROCESS, &IDS, &NAMES]);
+        const LABELS: Sieve = Sieve::of(&[PROCESS, IDS, NAMES]);
+        static WORDS: Lexicon = Lexicon::of(&[PROCESS, IDS, NAMES]);
         let random = word.len() >= 8 || word.len() >= 5 && word.iter().all(|byte| is(*byte, DIGIT));
         let (from, to) = self.label(start, random)?;
         let label = self.bytes.get(from..to)?;
@@ -482,8 +468,8 @@ impl Around<'_> {
         if !LABELS.passes_name(label) {
             return None;
         }
-        let named = |list: &[&str]| listed_name(list, label);
-        (named(&PROCESS) || named(&IDS) || random && named(&NAMES)).then(|| {
+        let named = |list: &str| is_name_in(list, label);
+        (named(PROCESS) || named(IDS) || random && named(NAMES)).then(|| {
             let mut end = start + word.len();
             while self.byte(end) == b'-' && self.classed(end + 1, WORD) {
                 end = self.end_of(end + 1, WORD);
