@@ -97,42 +97,11 @@ static RUNS: [u16; 32] = {
 };
 
 /// Phrases of scripts without ASCII letters or without blanks, matched anywhere in a text.
-const OTHER_SCRIPTS: [(&str, Meaning); 34] = [
-    ("не найден", Negative),
-    ("ничего не найдено", Negative),
-    ("нет результатов", Negative),
-    ("ожидани", Waiting),
-    ("выполняется", Waiting),
-    ("не знайдено", Negative),
-    ("未找到", Negative),
-    ("没有找到", Negative),
-    ("没有结果", Negative),
-    ("找不到", Negative),
-    ("等待中", Waiting),
-    ("处理中", Waiting),
-    ("排队", Waiting),
-    ("進行中", Waiting),
-    ("进行中", Waiting),
-    ("見つかりません", Negative),
-    ("該当なし", Negative),
-    ("待機中", Waiting),
-    ("処理中", Waiting),
-    ("찾을 수 없", Negative),
-    ("결과가 없", Negative),
-    ("대기 중", Waiting),
-    ("δεν βρέθηκ", Negative),
-    ("לא נמצא", Negative),
-    ("لم يتم العثور", Negative),
-    ("غير موجود", Negative),
-    ("नहीं मिल", Negative),
-    ("ไม่พบ", Negative),
-    ("قيد الانتظار", Waiting),
-    ("قيد التنفيذ", Waiting),
-    ("प्रतीक्षा", Waiting),
-    ("実行中", Waiting),
-    ("正在运行", Waiting),
-    ("очікуван", Waiting),
-];
+const OTHER_SCRIPTS: &str = "\
+    -не найден|-ничего не найдено|-нет результатов|~ожидани|~выполняется|-не знайдено|-未找到|-没有找到|\
+    -没有结果|-找不到|~等待中|~处理中|~排队|~進行中|~进行中|-見つかりません|-該当なし|~待機中|~処理中|-찾을 수 없|-결과가 없|~대기 중|-δεν βρέθηκ|\
+    -לא נמצא|-لم يتم العثور|-غير موجود|-नहीं मिल|-ไม่พบ|~قيد الانتظار|~قيد التنفيذ|~प्रतीक्षा|~実行中|\
+    ~正在运行|~очікуван";
 
 /// Status codes which, as the whole answer, mean that there is none yet: nothing took the request, or it came too soon.
 const NOT_REACHED: [&str; 4] = ["000", "502", "503", "504"];
@@ -410,6 +379,10 @@ static WAITING_STARTS: Starts = Starts::of_phrases(PhraseSet::Wait);
 /// What is looked for at the ends of a longer text.
 static END_STARTS: Starts = Starts::of_phrases(PhraseSet::Plain);
 
+fn other_scripts() -> impl Iterator<Item = (Meaning, &'static str)> {
+    OTHER_SCRIPTS.split('|').filter_map(|phrase| Some((Meaning::of(*phrase.as_bytes().first()?), phrase.get(1..)?)))
+}
+
 /// Notes the meanings of the phrases in a text whose beginnings pass the filter `phrases`.
 fn scan(text: &str, phrases: &Starts, says: &mut AnswerMeaning) {
     let (mut at, mut inside, mut beyond) = (0, false, false);
@@ -430,9 +403,9 @@ fn scan(text: &str, phrases: &Starts, says: &mut AnswerMeaning) {
         false
     });
     if beyond {
-        for (phrase, meaning) in &OTHER_SCRIPTS {
+        for (meaning, phrase) in other_scripts() {
             if text.contains(phrase) {
-                note(*meaning, says, || false);
+                note(meaning, says, || false);
             }
         }
     }
@@ -561,9 +534,9 @@ mod tests {
                 }
             }
         }
-        for (phrase, meaning) in &OTHER_SCRIPTS {
+        for (meaning, phrase) in other_scripts() {
             if text.contains(phrase) {
-                note(*meaning, &mut says, || false);
+                note(meaning, &mut says, || false);
             }
         }
         says
@@ -579,7 +552,7 @@ mod tests {
     fn every_phrase_at_every_place() {
         let run = |phrase: &str| phrase.as_bytes()[1] & 31;
         assert!(PHRASES.split('|').is_sorted_by_key(run));
-        for phrase in PHRASES.split('|').map(|phrase| &phrase[1..]) {
+        for phrase in PHRASES.split('|').filter_map(|phrase| phrase.get(1..)) {
             let (first, rest) = phrase.split_once(' ').unwrap_or((phrase, ""));
             assert!(phrase.len() >= 4, "{phrase}");
             for between in if rest.is_empty() { &[""][..] } else { &[" ", "_", "-", ":", "=", ": "] } {

