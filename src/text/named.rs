@@ -9,20 +9,16 @@ use crate::model::ToolCall;
 use alloc::vec::Vec;
 
 /// Verbs that change something, as words of a tool's name or as its action.
-pub(super) const WRITES: &str = "actualizar add apagar append apply approve archive assign book borrar buchen buy \
-    cancel change charge checkout close commit copy crea crear creare create criar créer delete deploy disable \
-    drop edit eliminar enable enregistrer enviar envoyer erase erstellen exchange grant guardar import insert \
-    install invia invite kill löschen merge mkdir modifier modify move notify overwrite patch pay post publish \
-    purchase push put rebase refund register remove rename replace reply reset restart restore return reverse \
-    revert revoke rm salva salvar save schedule send senden set speichern submit supprimer transfer turn undo \
-    uninstall unset update upload upsert write ändern";
+pub(super) const WRITES: &str = "add append apply approve archive assign book buy cancel change charge checkout \
+    close commit copy create delete deploy disable drop edit enable erase exchange grant import insert install \
+    invite kill merge mkdir modify move notify overwrite patch pay post publish purchase push put rebase refund \
+    register remove rename replace reply reset restart restore return reverse revert revoke rm save schedule send \
+    set submit transfer turn undo uninstall unset update upload upsert write";
 
 /// Verbs that only read. The first verb in a name decides, so `get_post` and `list_updates` change nothing.
-const READS: &str = "abfrage analyze browse busca buscar calculate cat cerca cercare check chercher consultar \
-    count describe diff elenca explain fetch find get glob grep head hole inspect leer leggi ler lesen lies lire \
-    list listar lister load look lookup ls mostrar obtener obtenir obter peek pesquisa poll preview query read \
-    recherche rechercher retrieve scan search show status suche suchen summarize tail validate ver verify view \
-    voir wait watch zeige";
+const READS: &str = "analyze browse calculate cat check count describe diff explain fetch find get glob grep head \
+    inspect list load look lookup ls peek poll preview query read retrieve scan search show status summarize tail \
+    validate verify view wait watch";
 
 /// Verbs of [`WRITES`] that are nouns as well, and verbs that show they are one when they follow: `archive_search`.
 const THINGS: &str = "archive book commit patch post register return schedule transfer";

@@ -50,13 +50,11 @@ struct RepeatedView {
     /// Changes made before the latest view.
     changes: u32,
     row: Streak,
-    /// Places in few words in the row, which count half: going back through a list is no circle yet.
-    brief: u16,
 }
-codec!(struct RepeatedView { known, targets, moved, round, changes, row, brief });
+codec!(struct RepeatedView { known, targets, moved, round, changes, row });
 
 /// What was shown.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 struct View {
     /// Digest of all of its words.
     all: u32,
@@ -152,7 +150,7 @@ impl Views {
 
 impl RepeatedView {
     fn ends(&mut self) {
-        (self.row, self.moved, self.brief) = (Streak::default(), 0, 0);
+        (self.row, self.moved) = (Streak::default(), 0);
     }
 
     /// Whether the greater part of a view was seen in one view before, and the rest in others: what a page recommends
@@ -178,15 +176,13 @@ impl RepeatedView {
         let root = step.root_line(result).filter(|_| step.facts.failed);
         let view = View::of(&result.output, step.kin.now.sum, root);
         let (sum, latest) = (view.sum, self.known.last().map_or(0, |latest| latest.sum));
-        let place = result.output.len() <= PLACE;
-        if view.words.is_empty() && !(place && call.asks.shows()) {
+        if view.words.is_empty() {
             return false;
         }
-        let mixed = !view.words.is_empty() && self.is_mixed(&view);
+        let mixed = self.is_mixed(&view);
         // In a place of few words each of them matters: the next page of a calendar differs by the month's name only.
-        let like = !place || mixed;
-        let shown = |known: &View| call.asks.shows() && *known == view;
-        let seen = self.known.take(|known| if like { known.is_like(&view) } else { shown(known) });
+        let like = result.output.len() > PLACE || mixed;
+        let seen = if like { self.known.take(|known| known.is_like(&view)) } else { None };
         let equal = seen.as_ref().is_some_and(|seen| seen.all == view.all);
         self.known.push(view, KNOWN);
         let changed = core::mem::replace(&mut self.changes, changes) != changes;
@@ -220,15 +216,13 @@ impl RepeatedView {
             return false;
         }
         self.row.add(step.sighting, step.onset);
-        self.brief = self.brief.saturating_add(u16::from(!like));
         true
     }
 
     /// Points of the row; 0 if the headings' figures have only risen or only fallen, as those of a count do.
     fn points(&self) -> u32 {
         let gets_on = matches!(self.moved, ROSE | FELL);
-        let halves = self.row.times.saturating_mul(2).saturating_sub(self.brief.into());
-        if gets_on { 0 } else { halves.saturating_mul(FULL) / (2 * ROW) }
+        if gets_on { 0 } else { self.row.times.saturating_mul(FULL) / ROW }
     }
 
     fn fits(&self) -> bool {
