@@ -65,7 +65,7 @@ pub(crate) use phases::is_about_phases;
 pub(crate) use settings::{Settings, Tool, ordered};
 pub(crate) use task_loop::{Cleared, Totals, mismatch};
 
-use crate::codec::{Codec, Reader};
+use crate::codec::{Codec, Reader, decode, encode};
 use crate::model::{
     Body, Budgets, ByName, Config, Event, HaltReason, Host, Level, Message, Metrics, Outcome, PhaseStanding,
     Recommendation, Record, Recovery, Role, RuleInfo, ToolCall, ToolResult,
@@ -759,9 +759,10 @@ macro_rules! registry {
             $(pub(crate) $name: <$rule as Rule>::State),*
         }
 
+        /// By way of the codec: code that copies every rule's memory field by field would be as large again.
         impl Clone for States {
             fn clone(&self) -> Self {
-                self.copied(true)
+                decode(&encode(self)).unwrap_or_default()
             }
         }
 
@@ -866,18 +867,13 @@ macro_rules! registry {
             }
 
             /// A copy on which a call can be judged. Rules that see neither ticks nor calls are left out, as are rules
-            /// that look ahead, which are asked about their original memory instead.
-            pub(crate) fn before_call(&self) -> Self {
-                self.copied(false)
-            }
-
-            /// Copies everything (`whole`), or only what is needed to judge a call. Never inlined, like the functions
+            /// that look ahead, which are asked about their original memory instead. Never inlined, like the functions
             /// below.
             #[inline(never)]
-            fn copied(&self, whole: bool) -> Self {
+            pub(crate) fn before_call(&self) -> Self {
                 let kinds = Facts::TICK.and(Facts::CALL);
                 Self {
-                    $($name: if whole || <$rule as Rule>::SEES.meets(kinds) && !<$rule as Rule>::LOOKS_AHEAD {
+                    $($name: if <$rule as Rule>::SEES.meets(kinds) && !<$rule as Rule>::LOOKS_AHEAD {
                         self.$name.clone()
                     } else {
                         Default::default()
