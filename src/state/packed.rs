@@ -144,6 +144,8 @@ impl<T: Codec + Marked> Codec for Packed<T> {
             packed.bytes.extend_from_slice(bytes);
             packed.note(&item, bytes.len());
         }
+        packed.bytes.shrink_to_fit();
+        packed.heads.shrink();
         packed
     }
 }

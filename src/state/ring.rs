@@ -34,6 +34,11 @@ impl<T> Default for Ring<T> {
 }
 
 impl<T> Ring<T> {
+    /// Gives back the room for more items.
+    pub(crate) fn shrink(&mut self) {
+        self.0.shrink_to_fit();
+    }
+
     /// Appends, dropping the oldest items beyond `cap`.
     pub(crate) fn push(&mut self, item: T, cap: usize) {
         while self.0.len() >= cap.max(1) {
