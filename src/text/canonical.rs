@@ -551,6 +551,7 @@ fn join(out: &mut String, root: usize, part: &str) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::words::assert_sorted;
     use super::*;
     use serde_json::json;
 
@@ -569,6 +570,12 @@ mod tests {
             let expected = bytes.iter().position(|byte| *byte < 0x20 || matches!(byte, b'"' | b'\\'));
             proptest::prop_assert_eq!(escape(bytes), expected, "{:?}", text);
         }
+    }
+
+    #[test]
+    fn lists_are_sorted() {
+        assert_sorted(&RATIONALE);
+        assert_sorted(&MECHANICS);
     }
 
     #[test]
