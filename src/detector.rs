@@ -176,7 +176,7 @@ impl Detector {
         let run = self.state.store.peek(&event.context, &self.settings.config.memory);
         let judgement = match &event.body {
             Body::ToolCall(call) => {
-                let (mut copy, before) = run.before_call(&event.context);
+                let (mut copy, before) = run.before_call(&event.context, self.settings.config.memory.idle_ms);
                 let mut scratch = self.scratch.aside(key("tool", call.tool.as_bytes()));
                 judge(&self.settings, &mut scratch, &mut copy, before, seq, event)
             }

@@ -866,17 +866,22 @@ macro_rules! registry {
                 says
             }
 
-            /// A copy on which a call can be judged. Rules that see neither ticks nor calls are left out, as are rules
-            /// that look ahead, which are asked about their original memory instead. Never inlined, like the functions
-            /// below.
+            /// A copy on which a call can be judged, with the `evidence` of its lane, `None` for a new one. Rules that
+            /// see neither ticks nor calls are left out, as are rules that look ahead, which are asked about their
+            /// original memory instead. Never inlined, like the functions below.
             #[inline(never)]
-            pub(crate) fn before_call(&self) -> Self {
+            pub(crate) fn before_call(&self, evidence: Option<&Self>) -> Self {
                 let kinds = Facts::TICK.and(Facts::CALL);
                 Self {
-                    $($name: if <$rule as Rule>::SEES.meets(kinds) && !<$rule as Rule>::LOOKS_AHEAD {
-                        self.$name.clone()
-                    } else {
-                        Default::default()
+                    $($name: {
+                        const { assert!(!<$rule as Rule>::LOOKS_AHEAD || <$rule>::IN_LANE) };
+                        let kept = if <$rule>::IN_LANE { evidence } else { Some(self) };
+                        match kept {
+                            Some(kept) if <$rule as Rule>::SEES.meets(kinds) && !<$rule as Rule>::LOOKS_AHEAD => {
+                                kept.$name.clone()
+                            }
+                            _ => Default::default(),
+                        }
                     }),*
                 }
             }

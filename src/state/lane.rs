@@ -402,6 +402,37 @@ impl Tasks {
         self.0.as_ref().map_or(0, |lanes| lanes.here.task)
     }
 
+    /// For judging a call of `task` on a copy: lanes of which only that of the task is left, its counters, and the
+    /// evidence that it is compared with, `None` for a new lane. The other lanes are counted, but not kept.
+    pub(crate) fn before_call<'a>(
+        &'a self,
+        counted: &'a Counted,
+        rules: &'a States,
+        task: Key,
+    ) -> (Self, Counted, Option<&'a States>) {
+        if self.0.is_none() && task == 0 {
+            return (Self(None), counted.before_call(), Some(rules));
+        }
+        let (here, parked) = match &self.0 {
+            Some(lanes) if lanes.here.task == task => (Some((&lanes.here, counted, rules)), None),
+            Some(lanes) => (None, lanes.parked.iter().find(|parked| parked.lane.task == task)),
+            None => (None, None),
+        };
+        let of_parked = parked.map(|parked| (&parked.lane, &parked.counted, &*parked.rules.0));
+        let (lane, own, evidence) = match here.or(of_parked) {
+            Some((lane, counted, rules)) => (*lane, counted.before_call(), Some(rules)),
+            None => (Lane { task, ..Lane::default() }, Counted::default(), None),
+        };
+        let all = self.steps().saturating_add(counted.steps);
+        let lanes = Lanes { here: lane, gone: all.saturating_sub(own.steps), ..Lanes::default() };
+        (Self(Some(Box::new(lanes))), own, evidence)
+    }
+
+    /// Whether the lane of a task has been idle.
+    pub(crate) fn any_idle(&self, idle: impl Fn(Option<i64>) -> bool) -> bool {
+        self.0.iter().flat_map(|lanes| lanes.all()).any(|lane| lane.task != 0 && idle(lane.at))
+    }
+
     /// Whether any event named a task, so that the current lane may not be the one of task 0.
     pub(crate) fn are_several(&self) -> bool {
         self.0.is_some()

@@ -263,15 +263,17 @@ impl Clone for Run {
 }
 
 impl Run {
-    /// A copy on which a call can be judged as on the run itself, without the state that calls are not compared with.
-    /// While there is only one lane, the copy omits look-ahead state, which is returned by reference instead. With
-    /// several lanes the copy is complete, since the rules weigh lanes against each other.
-    pub(crate) fn before_call(&self, context: &Context) -> (Self, Option<&States>) {
-        if context.task.is_some() || context.parent_task.is_some() || self.lanes.are_several() {
+    /// A copy on which a call can be judged as on the run itself, without the state that calls are not compared with and
+    /// without the evidence of other tasks. It omits look-ahead state, which is returned by reference instead. The copy
+    /// is complete if the call's time ends idle tasks.
+    pub(crate) fn before_call(&self, context: &Context, idle_ms: u64) -> (Self, Option<&States>) {
+        let now = context.at.map(|at| self.now.map_or(at, |now| now.max(at)));
+        let idle = |at: Option<i64>| is_idle(at.or(self.started), now, idle_ms);
+        if self.tasks.iter().next().is_some_and(|(_, at)| idle(*at)) || self.lanes.any_idle(idle) {
             return (self.clone(), None);
         }
-        let copy = self.copied(self.counted.before_call(), self.rules.before_call(), Tasks::default());
-        (copy, Some(&self.rules))
+        let (lanes, counted, evidence) = self.lanes.before_call(&self.counted, &self.rules, task_of(context));
+        (self.copied(counted, self.rules.before_call(evidence), lanes), evidence)
     }
 
     /// A copy with the given counters, rule state and lanes.

@@ -188,6 +188,36 @@ fn asked_before_or_restored_in_between_the_verdicts_are_the_same() {
     }
 }
 
+/// What a call is judged on is a copy of its own task's evidence only: also if tasks take turns, are parked, end idle and
+/// begin anew, a check gives the same verdict as recording.
+#[test]
+fn asked_before_in_one_of_many_tasks_the_verdicts_are_the_same() {
+    const TASKS: [&str; 4] = ["north", "south", "east", "west"];
+    let (mut checked_calls, mut alarms) = (0, 0);
+    for scenario in corpus().iter().filter(|scenario| scenario.config.is_none()) {
+        let mut detector = json::detector(r#"{"memory":{"idleMs":600000}}"#).expect("a configuration");
+        let mut now = 1_790_000_000_000;
+        let events = scenario.events.iter().filter(|event| !event.pending);
+        for (index, mut event) in events.filter_map(|event| json::event(&event.text).ok()).enumerate() {
+            // Four events for each of three tasks, now and then one without; every 50 events a task is left idle.
+            let turn = index / 4 % 3;
+            event.context.task = (index % 13 != 12).then(|| TASKS[turn + usize::from(index > 40)].into());
+            event.context.parent_task = (turn == 2).then(|| TASKS[0].into());
+            now += if index % 50 == 49 { 700_000 } else { 3_000 };
+            event.context.at = (index % 7 != 6).then_some(now);
+            let is_call = matches!(event.body, Body::ToolCall(_));
+            let checked = is_call.then(|| detector.check(&event));
+            let recorded = detector.record(&event);
+            if let Some(checked) = checked {
+                assert_eq!(checked, recorded, "{}, event {index}: checked and recorded", scenario.id);
+                checked_calls += 1;
+                alarms += usize::from(recorded.is_ok_and(|verdict| !verdict.findings.is_empty()));
+            }
+        }
+    }
+    assert!(checked_calls > 10_000 && alarms > 100, "{checked_calls} calls, {alarms} with findings");
+}
+
 /// Agent names only distinguish agents: under other names the verdicts are the same, and so are signatures.
 #[test]
 fn agents_go_by_any_name() {

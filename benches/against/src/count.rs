@@ -75,7 +75,7 @@ const KB: usize = 1024;
 const WARM: usize = 300;
 const MEASURED: usize = 104;
 
-const PHASES: [(&str, Phase); 25] = [
+const PHASES: [(&str, Phase); 26] = [
     ("pair, ok, prose, 1 KB", |tally| pairs(tally, Kind::Prose, KB, Which::Ok)),
     ("pair, ok, log, 1 KB", |tally| pairs(tally, Kind::Log, KB, Which::Ok)),
     ("pair, ok, JSON, 1 KB", |tally| pairs(tally, Kind::Json, KB, Which::Ok)),
@@ -90,7 +90,8 @@ const PHASES: [(&str, Phase); 25] = [
     ("pair asked in words, prose, 1 KB", |tally| one_by_one(tally, &asking(WARM + MEASURED, KB))),
     ("pair in a loop, prose, 1 KB", |tally| one_by_one(tally, &looping(0, WARM + MEASURED, KB))),
     ("pair as JSON text, prose, 1 KB", texts),
-    ("check of a call", checks),
+    ("check of a call", |tally| checks(tally, &[])),
+    ("check of a call in one of three tasks", |tally| checks(tally, &["a", "b", "c"])),
     ("delta of 5 characters, prose", |tally| streamed(tally, Stream::Prose, 20_000, 5)),
     ("delta of 5 characters, code", |tally| streamed(tally, Stream::Code, 20_000, 5)),
     ("delta of 5 characters, CJK", |tally| streamed(tally, Stream::Cjk, 20_000, 5)),
@@ -217,10 +218,20 @@ fn texts(tally: &mut Tally) -> Result<(), Failure> {
     Ok(())
 }
 
-fn checks(tally: &mut Tally) -> Result<(), Failure> {
-    let (detector, first) = warm(Kind::Prose, KB)?;
-    for (call, _) in typed(&healthy(Kind::Prose, first, MEASURED, KB)) {
-        tally.item(|| drop(black_box(detector.check(&call))));
+/// Checks of calls after pairs of which two at a time belong to one of the tasks, if any.
+fn checks(tally: &mut Tally, tasks: &[&str]) -> Result<(), Failure> {
+    let task = |index: usize| tasks.get(index / 2 % tasks.len().max(1)).map(ToString::to_string);
+    let mut detector = json::detector("")?;
+    let mut pairs = typed(&healthy(Kind::Prose, 0, WARM + MEASURED, KB));
+    for (index, (call, result)) in pairs.iter_mut().enumerate() {
+        (call.context.task, result.context.task) = (task(index), task(index));
+    }
+    let (before, measured) = pairs.split_at(WARM);
+    for (call, result) in before {
+        let _ = (detector.record(call)?, detector.record(result)?);
+    }
+    for (call, _) in measured {
+        tally.item(|| drop(black_box(detector.check(call))));
     }
     Ok(())
 }
