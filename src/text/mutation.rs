@@ -28,7 +28,10 @@ pub(crate) fn mutates(call: &ToolCall, named: &ToolName, configured: Option<bool
         return false;
     }
     if let Some(command) = command(call, named) {
-        return line_mutates(&command);
+        // A shell that offers its programs as tools: `edit` with `edit 13:13 …`.
+        let own =
+            || !named.shell && named.says() == Some(true) && command.split_whitespace().next() == Some(&*call.tool);
+        return line_mutates(&command) || own();
     }
     if named.notes {
         return false;

@@ -231,9 +231,22 @@ fn idles(line: &str) -> bool {
     line.len() <= LINE_OF_WAIT && (same(first, "wait") || same(line, "z")) && words.all(plain)
 }
 
-/// The longest sleep in a command line, in milliseconds: `sleep 30`, `sleep 1m`, `sleep 2h`.
+/// Whether a command line starts something in the background: `serve & sleep 5`.
+fn starts_beside(line: &str) -> bool {
+    let bytes = line.as_bytes();
+    // `a && b`, `2>&1`, `|&` and `&>` are something else, and so is an `&` in a word.
+    let joins = |at: usize, joined: &[u8]| bytes.get(at).is_some_and(|byte| joined.contains(byte));
+    line.match_indices('&').any(|(at, _)| {
+        let in_a_word = || bytes.get(at + 1).is_some_and(u8::is_ascii_alphanumeric);
+        at > 0 && !joins(at - 1, b"&><|") && !joins(at + 1, b"&>") && !in_a_word()
+    })
+}
+
+/// The longest sleep in a command line, in milliseconds: `sleep 30`, `sleep 1m`, `sleep 2h`. What is given to something
+/// that the line starts in the background is no wait of its own.
 fn sleeps(line: &str) -> i64 {
-    let lengths = line.match_indices("sleep ").map(|(at, found)| {
+    let lengths = line.match_indices("sleep ").filter(|(at, _)| !line.get(..*at).is_some_and(starts_beside));
+    let lengths = lengths.map(|(at, found)| {
         let alone =
             line.get(..at).is_some_and(|before| !before.ends_with(|char: char| char.is_alphanumeric() || char == '_'));
         let rest = line.get(at + found.len()..).unwrap_or_default();
@@ -270,6 +283,14 @@ mod tests {
             ("sleep 2m", 120_000),
             ("sleep 1h && make", 3_600_000),
             ("sleep 1d", 86_400_000),
+            ("sleep 9 && make", 9_000),
+            ("make 2>&1 | tail -4; sleep 9", 9_000),
+            ("curl 'http://quay/?a=1&b=2'; sleep 9", 9_000),
+            ("make &> log; sleep 9", 9_000),
+            ("serve --port 80 & sleep 9; curl quay", 0),
+            ("(serve > log 2>&1 &) ; sleep 9", 0),
+            ("nohup serve > log 2>&1 &\nsleep 9; cat log", 0),
+            ("sleep 9; serve &", 9_000),
         ];
         for (line, length) in lengths {
             assert_eq!(sleeps(line), length, "{line}");

@@ -121,9 +121,10 @@ impl Looks {
             look.own = 0;
         }
         // Repeats of one call are another rule's.
-        let call = mark(call.key);
+        let (asks, call) = (call.asks, mark(call.key));
         let repeats = core::mem::replace(&mut look.call, call) == call;
-        if !look.places.met(target) || repeats || !look.learn(&result.output, salt) {
+        let cut = !step.kin.is_same_call() && !asks.shows();
+        if !look.places.met(target) || repeats || !look.learn(&result.output, cut, salt) {
             return None;
         }
         look.stale.add(step.sighting, step.onset);
@@ -144,8 +145,9 @@ impl Look {
         self.points / ANSWER
     }
 
-    /// Remembers the lines of a text; returns whether hardly any was new.
-    fn learn(&mut self, text: &str, salt: u64) -> bool {
+    /// Remembers the lines of a text; returns whether hardly any was new. `cut` tells whether another call than before
+    /// cut them out of a text.
+    fn learn(&mut self, text: &str, cut: bool, salt: u64) -> bool {
         let lines = text.lines().map(content).filter(|line| line.len() >= SHORTEST).take(OF_A_LOOK);
         let (mut all, mut new) = (0, 0);
         for line in lines {
@@ -158,7 +160,7 @@ impl Look {
         let stale = new * NEWS < all;
         self.own = self.own.saturating_add(new as u16);
         if stale {
-            let whole = self.own != 0 && all * 2 > self.own.into();
+            let whole = if self.own == 0 { cut && new == 0 } else { all * 2 > self.own.into() };
             self.points = self.points.saturating_add(if whole { WHOLE } else { PART });
         } else {
             self.points /= 2;

@@ -285,7 +285,7 @@ impl Trouble {
         turns.known.met(before);
         let known = turns.known.met(sign);
         if !known {
-            turns.back = ReturnPoints::default();
+            turns.back.points /= 2;
         } else if counts {
             turns.back.again(step, edited);
         }

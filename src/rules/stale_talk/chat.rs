@@ -16,10 +16,13 @@ pub(super) const NAMES: u32 = 3;
 /// Speakers kept: among more than three, each may simply have its turn.
 const SPEAKERS: usize = 3;
 
+/// Each message leaves this part less of the weights of those before.
+const FADING: u32 = 4;
+
 #[derive(Clone, Debug, Default)]
 pub(super) struct Chat {
     speakers: Ring<Key>,
-    /// Weight of the words of these messages.
+    /// Weight of the words of these messages, the latest counting most.
     weight: u32,
     /// Weight of the new ones among them.
     fresh: u32,
@@ -35,12 +38,13 @@ impl Chat {
             *self = Self::default();
         }
         let back = self.speakers.met(cx.agent, SPEAKERS);
-        (self.weight, self.fresh) = (self.weight.saturating_add(weight), self.fresh.saturating_add(fresh));
+        let fade = |sum: u32, more: u32| (sum - sum / FADING).saturating_add(more);
+        (self.weight, self.fresh) = (fade(self.weight, weight), fade(self.fresh, fresh));
         self.messages.add(cx.here, cx.onset);
         back
     }
 
-    /// The messages, if at least half of what they say was said before.
+    /// The messages, if at least half of what they say of late was said before.
     pub(super) fn idle(&self) -> Option<&Streak> {
         (self.fresh.saturating_mul(2) <= self.weight).then_some(&self.messages)
     }

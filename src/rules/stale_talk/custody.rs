@@ -14,7 +14,7 @@ use alloc::{borrow::Cow, string::String, vec::Vec};
 use serde_json::Value;
 
 /// Words that say that what was asked for has been done, and words before which they do not.
-const DONE: &str = "abgeschlossen added complete completed delivered done erledigt fait fatto feito fertig finished gemacht \
+const DONE: &str = "abgeschlossen added completed delivered done erledigt fait fatto feito fertig finished gemacht \
     hecho klaar listo merged prêt ready terminé";
 const NOT: &str = "be isn't nicht not when";
 /// Latest desks kept, and latest calls, by which a repeated look is recognised.
@@ -95,10 +95,10 @@ pub(super) fn delivers(said: &str) -> bool {
     let is_one_of = |words: &str, word: &str| words.split(' ').any(|known| known.eq_ignore_ascii_case(word));
     let mut before = "";
     said.split(|char: char| !char.is_alphanumeric() && char != '\'').any(|word| {
-        is_one_of(DONE, word) && !is_one_of(NOT, core::mem::replace(&mut before, word)) || {
-            before = word;
-            false
-        }
+        let before = core::mem::replace(&mut before, word);
+        // `Complete the draft` is an order.
+        let done = is_one_of(DONE, word) || !before.is_empty() && is_one_of("complete", word);
+        done && !is_one_of(NOT, before)
     })
 }
 
@@ -144,10 +144,23 @@ mod tests {
 
     #[test]
     fn what_has_been_done() {
-        for said in ["Chapter one is done.", "Erledigt: die Lampe brennt", "All merged, please look", "Fertig!"] {
+        for said in [
+            "Chapter one is done.",
+            "Erledigt: die Lampe brennt",
+            "All merged, please look",
+            "Fertig!",
+            "It's complete",
+        ] {
             assert!(delivers(said), "{said}");
         }
-        for said in ["Not done yet", "It can be done by the caretaker", "When ready, tell me", "Back to you.", ""] {
+        for said in [
+            "Not done yet",
+            "It can be done by the caretaker",
+            "When ready, tell me",
+            "Back to you.",
+            "Complete it",
+            "",
+        ] {
             assert!(!delivers(said), "{said}");
         }
     }

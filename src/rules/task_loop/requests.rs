@@ -4,7 +4,7 @@ use crate::codec::codec;
 use crate::model::{Collaboration, Context, Error, ErrorCode};
 use crate::rules::{Cx, States};
 use crate::state::{KEY_BYTES, Onset, Ring, Sighting, agent_key, owner_key};
-use crate::text::{Embedding, Key, Request};
+use crate::text::{Embedding, Key, Request, trimmed};
 use alloc::{format, vec::Vec};
 
 /// Requests kept at once over all tasks of a run.
@@ -103,8 +103,12 @@ pub(crate) fn mismatch(states: &States, context: &Context, asking: &Collaboratio
 }
 
 impl Chain {
-    /// Records a request; `None` if it is new, or a step within a ring that was found already.
+    /// Records a request; `None` if it is new, a step within a ring that was found already, or asks for nothing: then
+    /// only the turn is given.
     pub(super) fn take(&mut self, asking: &Collaboration, root: Key, marks: u64, cx: &Cx<'_>) -> Option<Repetition> {
+        if asking.embedding.is_none() && trimmed(&asking.request).is_empty() {
+            return None;
+        }
         let request = Request::of(&asking.request, cx.salt);
         let mut asked = PastRequest {
             root,
