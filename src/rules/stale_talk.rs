@@ -355,8 +355,8 @@ impl Talk {
             return None;
         }
         let chat = self.chat.get_or_insert_default();
-        let back = chat.goes_on([goal.weight(), said.fresh], cx);
-        NOTHING_NAMED.signal(chat.idle().filter(|_| back)?, cx)
+        chat.goes_on([goal.weight(), said.fresh], cx);
+        NOTHING_NAMED.signal(chat.idle()?, cx)
     }
 
     /// An agent speaks.
@@ -538,7 +538,9 @@ impl Rule for StaleTalk {
 
     fn standing(state: &State) -> u32 {
         let Some(talk) = &state.0 else { return 0 };
-        let talked = talk.messages.iter().map(|said| said.points).max().unwrap_or(0);
+        // As much talk as came before earlier actions is not told of yet.
+        let messages = talk.messages.iter().filter(|_| talk.talked > talk.pace);
+        let talked = messages.map(|said| said.points).max().unwrap_or(0);
         talked
             .max(HANDED.worth(talk.custody.returns()))
             .max(NOT_HEARD.worth(talk.answered.again()))

@@ -27,26 +27,26 @@ pub(super) struct Chat {
     /// Weight of the new ones among them.
     fresh: u32,
     messages: Streak,
+    /// The latest speaker had spoken before, and so answers an answer.
+    back: bool,
 }
-codec!(struct Chat { speakers, weight, fresh, messages });
+codec!(struct Chat { speakers, weight, fresh, messages, back });
 
 impl Chat {
-    /// Adds a message, with the weights of its words and of the new ones among them; true if its speaker has spoken
-    /// lately, and so answers an answer.
-    pub(super) fn goes_on(&mut self, [weight, fresh]: [u32; 2], cx: &Cx<'_>) -> bool {
+    /// Adds a message, with the weights of its words and of the new ones among them.
+    pub(super) fn goes_on(&mut self, [weight, fresh]: [u32; 2], cx: &Cx<'_>) {
         if self.speakers.nth_back(0) == Some(&cx.agent) {
             *self = Self::default();
         }
-        let back = self.speakers.met(cx.agent, SPEAKERS);
+        self.back = self.speakers.met(cx.agent, SPEAKERS);
         let fade = |sum: u32, more: u32| (sum - sum / FADING).saturating_add(more);
         (self.weight, self.fresh) = (fade(self.weight, weight), fade(self.fresh, fresh));
         self.messages.add(cx.here, cx.onset);
-        back
     }
 
-    /// The messages, if at least half of what they say of late was said before.
+    /// The messages, if the latest answers an answer and at least half of what they say of late was said before.
     pub(super) fn idle(&self) -> Option<&Streak> {
-        (self.fresh.saturating_mul(2) <= self.weight).then_some(&self.messages)
+        (self.back && self.fresh.saturating_mul(2) <= self.weight).then_some(&self.messages)
     }
 
     pub(super) fn fits(&self) -> bool {
