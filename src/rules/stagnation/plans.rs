@@ -63,7 +63,7 @@ impl Plans {
             name: "plan",
             what: combine("stagnation/plan", &[]),
             points: self.points(),
-            message: format!("a plan was written {} times in a row, and none of it was carried out", plan.seen.times),
+            message: format!("a plan was written {} times, and none of it was carried out", plan.seen.times),
             instead: "Do the first step of the plan as it stands.",
             halt_reason: HaltReason::Stalled,
         };
