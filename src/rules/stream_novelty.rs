@@ -1,5 +1,5 @@
 //! Catches: text that goes round in circles without repeating itself exactly: the same thoughts over and over in
-//! slightly other words; the same rows of a list or table under ever new numbers.
+//! slightly other words; a few sentences by turns; the same rows of a list or table under ever new numbers.
 //! Must not catch: lists with a common beginning, tables, markup and code (their words count a quarter), long reports,
 //! counting, text that names something new in the same frame (songs, notes on each member of a class), rows with other
 //! figures.
@@ -29,7 +29,7 @@ impl Listener for Novelty {
 impl Rule for StreamNovelty {
     const ID: &'static str = "stream-novelty";
     const ABOUT: &'static str = "Text that goes round in circles in slightly different words or with different numbers, judged while it streams.";
-    const UNIT: &'static str = "blocks of 64 words in a row (those that say least count twice, those of prose without a new word five times); or groups of six words in recurring lines, of twenty-four in sentences that recur with other figures";
+    const UNIT: &'static str = "blocks of 64 words in a row (those that say least count twice, those of prose without a new word five times); or groups of six words in recurring lines and sentences, of twenty-four in sentences that recur with other figures";
     const LIMITS: Limits = Limits::ladder(10, 20, 40, 0);
     const OF_TEXT: bool = true;
     const SEES: Facts = Streams::<Novelty>::SEES;

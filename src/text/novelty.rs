@@ -3,11 +3,12 @@
 //! A word is new unless a table of fingerprints remembers it after the same two words. Words are weighed in blocks; a
 //! run of blocks with little that is new is a text that goes in circles without repeating itself exactly. Where even
 //! the single words of so much prose are all known, that counts for much more: the same few things are said in ever
-//! other orders. As for all streams, it makes no difference how the text was cut into chunks.
+//! other orders. A few sentences that come by turns need no block. As for all streams, it makes no difference how the text was cut into chunks.
 
 use super::rows::Rows;
 use super::stream::Layout;
 use crate::codec::codec;
+use crate::state::Ring;
 use crate::text::{Key, combine};
 use alloc::vec::Vec;
 
@@ -162,6 +163,83 @@ impl Prose {
     }
 }
 
+/// Words by which the end of a sentence is known, and its fewest.
+const ENDING: usize = 8;
+/// Sentences kept.
+const SENTENCES: usize = 16;
+/// Words of repeated sentences per point.
+const REPEATED: u32 = 6;
+
+/// Sentences of prose that come again, whatever leads over to them: `Overall, the quay is safe.`, `Wait, the quay is
+/// safe.` Those said for the third time count, once one was said for the fourth, until a sentence says something else.
+#[derive(Clone, Debug, Default)]
+struct Sentences {
+    latest: [u32; ENDING],
+    /// Words of this sentence, and the text's distinct words before it.
+    words: u32,
+    distinct: u32,
+    /// A full stop follows the latest word.
+    stops: bool,
+    /// Mark of the ending of each sentence, and how often it came, at most three times.
+    known: Ring<(u32, u8)>,
+    /// Words of the sentences that have come again, characters up to the end of the first, and whether one of them has
+    /// come for the fourth time: pages have their description three times in their head.
+    again: u32,
+    offset: u64,
+    often: bool,
+}
+codec!(struct Sentences { latest, words, distinct, stops, known, again, offset, often });
+
+impl Sentences {
+    /// Takes a word of prose.
+    #[inline]
+    fn take(&mut self, word: u32) {
+        if let Some(latest) = self.latest.get_mut(self.words as usize % ENDING) {
+            *latest = word;
+        }
+        self.words = self.words.saturating_add(1);
+    }
+
+    /// Ends a sentence, with so many distinct words in the text; whether it is one that comes again.
+    #[inline(never)]
+    fn ends(&mut self, distinct: u32, characters: u64) -> bool {
+        let words = core::mem::take(&mut self.words);
+        let new = core::mem::replace(&mut self.distinct, distinct) != distinct;
+        if (words as usize) < ENDING {
+            return false;
+        }
+        let ending = (0..ENDING).map(|at| self.latest.get((words as usize + at) % ENDING).copied().unwrap_or(0));
+        let mark = (ending.fold(0, mix) >> 32) as u32;
+        // One sentence in a row is another rule's.
+        if self.known.last().is_some_and(|(known, _)| *known == mark) {
+            return false;
+        }
+        let times = self.known.take(|(known, _)| *known == mark).map_or(0, |(_, times)| times);
+        self.known.push((mark, (times + 1).min(3)), SENTENCES);
+        if new || times == 0 {
+            (self.again, self.often) = (0, false);
+        }
+        if new || times < 2 {
+            return false;
+        }
+        self.often |= times > 2;
+        if self.again == 0 {
+            self.offset = characters;
+        }
+        self.again = self.again.saturating_add(words);
+        true
+    }
+
+    fn drift(&self) -> Drift {
+        let words = if self.often { self.again } else { 0 };
+        Drift { blocks: words.div_ceil(BLOCK_WORDS), points: words / REPEATED, offset: self.offset, rows: 0 }
+    }
+
+    fn fits(&self) -> bool {
+        self.known.len() <= SENTENCES && self.known.iter().all(|(_, times)| *times <= 3)
+    }
+}
+
 #[inline]
 fn mix(sum: u64, word: u32) -> u64 {
     (sum ^ u64::from(word)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
@@ -190,9 +268,10 @@ pub(crate) struct Novelty {
     block: u64,
     drift: Drift,
     prose: Prose,
+    sentences: Sentences,
     pub(super) rows: Rows,
 }
-codec!(struct Novelty { seen, cursor, before, sum, weight, new, block, drift, prose, rows });
+codec!(struct Novelty { seen, cursor, before, sum, weight, new, block, drift, prose, sentences, rows });
 
 impl Novelty {
     /// Reads the next chunk of text and returns the drift with the most points at any time in it.
@@ -237,6 +316,7 @@ impl Novelty {
                 if byte == b'.' {
                     self.rows.stops();
                 }
+                self.sentences.stops = matches!(byte, b'.' | b'!' | b'?');
             }
             cursor.layout.byte(byte);
             cursor.characters = cursor.characters.saturating_add(1);
@@ -267,6 +347,7 @@ impl Novelty {
             self.take_word(cursor, heaviest, true);
         } else if character == '\u{3002}' {
             self.rows.stops();
+            self.sentences.stops = true;
         }
     }
 
@@ -277,6 +358,14 @@ impl Novelty {
         // In a script without spaces a pair of characters corresponds to a word, and counting half of the pairs is
         // enough.
         if !(alone && word & 1 == 0) && cursor.layout.is_prose() {
+            if core::mem::take(&mut self.sentences.stops) {
+                let distinct = self.prose.distinct.wrapping_add(self.prose.new);
+                if self.sentences.ends(distinct, cursor.characters) {
+                    let again = self.sentences.drift();
+                    *heaviest = if again.points > heaviest.points { again } else { *heaviest };
+                }
+            }
+            self.sentences.take(word);
             let said = if alone { word ^ second.rotate_left(13) } else { word };
             let names = !(cursor.number || alone && cursor.follows);
             if self.prose.take(said, cursor, names) && self.prose.barren.points > heaviest.points {
@@ -330,8 +419,8 @@ impl Novelty {
     /// The current drift with the most points.
     pub(crate) fn drift(&self) -> Drift {
         let drift = if self.prose.barren.points > self.drift.points { self.prose.barren } else { self.drift };
-        let round = self.rows.drift();
-        if round.points > drift.points { round } else { drift }
+        let heavier = |one: Drift, other: Drift| if other.points > one.points { other } else { one };
+        heavier(heavier(drift, self.rows.drift()), self.sentences.drift())
     }
 
     /// A digest of the words, whatever chunks they came in.
@@ -342,7 +431,12 @@ impl Novelty {
     /// Whether a restored state respects its bounds.
     pub(crate) fn fits(&self) -> bool {
         let table = self.seen.is_empty() || self.seen.len() == SLOTS;
-        table && self.weight < BLOCK && self.new <= self.weight && self.prose.fits() && self.rows.fits()
+        table
+            && self.weight < BLOCK
+            && self.new <= self.weight
+            && self.prose.fits()
+            && self.sentences.fits()
+            && self.rows.fits()
     }
 }
 
@@ -399,6 +493,42 @@ mod tests {
         assert_eq!(blocks(&lap.repeat(19)), 10);
         let lap: String = (0..40).map(|n| format!("слово{n} ")).collect();
         assert_eq!(blocks(&lap.repeat(19)), 10);
+    }
+
+    #[test]
+    fn sentences_that_come_again() {
+        const QUAY: &str = "the harbour is ready for the coming winter and looks forward to its ships";
+        const MOLE: &str = "the mole has been mended over its whole length and stands as firm as ever";
+        let points = |text: &str| {
+            let mut novelty = Novelty::default();
+            novelty.feed(text);
+            novelty.sentences.drift().points
+        };
+        let leads = ["In short,", "Wait,", "Overall,", "So", "But no,", "Well,"];
+        let say = |n: usize| format!("{} {}. ", leads[n % 6], [QUAY, MOLE][n % 2]);
+        let text = |times: usize| (0..times).map(say).collect::<String>();
+        assert_eq!(points(&text(6)), 0);
+        assert!(points(&text(12)) >= 10, "{}", points(&text(12)));
+        // Short remarks in between change nothing, something new ends it, and one sentence in a row is another rule's.
+        let remarks = (0..12).map(|n| say(n) + ["Hold on. ", "Hm! ", "Really? "][n % 3]).collect::<String>();
+        assert!(points(&remarks) >= 10, "{}", points(&remarks));
+        assert_eq!(points(&format!("{}The ice came in the night and took the eastern beacon away. So. ", text(12))), 0);
+        assert_eq!(points(&format!("{QUAY}. ").repeat(12)), 0);
+        // Said of somebody else each time; three times in a head, as by pages.
+        let names = ["Ada", "Bo", "Cem", "Dov", "Eli", "Fay", "Gus", "Hal", "Ida", "Jon", "Kim", "Lea"];
+        assert_eq!(
+            points(&names.map(|name| format!("{name} says that {QUAY}. {name} knows that {MOLE}. ")).concat()),
+            0
+        );
+        assert_eq!(
+            points(&format!("{QUAY}. {MOLE}. Both have been paid for by the old fund of the town. ").repeat(3)),
+            0
+        );
+        let dense = [
+            "今年冬天港口已经为所有到来的船只做好了充分的准备工作。",
+            "防波堤全线已经修好并且像从前一样坚固地立在海中间。",
+        ];
+        assert!(points(&dense.concat().repeat(7)) >= 10, "{}", points(&dense.concat().repeat(7)));
     }
 
     #[test]
