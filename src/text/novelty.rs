@@ -167,6 +167,8 @@ impl Prose {
 const ENDING: usize = 8;
 /// Sentences kept.
 const SENTENCES: usize = 16;
+/// Bits of a sentence's mark that count how often it came.
+const TIMES: u32 = 3;
 /// Words of repeated sentences per point.
 const REPEATED: u32 = 6;
 
@@ -180,8 +182,8 @@ struct Sentences {
     distinct: u32,
     /// A full stop follows the latest word.
     stops: bool,
-    /// Mark of the ending of each sentence, and how often it came, at most three times.
-    known: Ring<(u32, u8)>,
+    /// Mark of the ending of each sentence; in its lowest bits, how often it came, at most three times.
+    known: Ring<u32>,
     /// Words of the sentences that have come again, characters up to the end of the first, and whether one of them has
     /// come for the fourth time: pages have their description three times in their head.
     again: u32,
@@ -209,13 +211,13 @@ impl Sentences {
             return false;
         }
         let ending = (0..ENDING).map(|at| self.latest.get((words as usize + at) % ENDING).copied().unwrap_or(0));
-        let mark = (ending.fold(0, mix) >> 32) as u32;
+        let mark = (ending.fold(0, mix) >> 32) as u32 & !TIMES;
         // One sentence in a row is another rule's.
-        if self.known.last().is_some_and(|(known, _)| *known == mark) {
+        if self.known.last().is_some_and(|known| known & !TIMES == mark) {
             return false;
         }
-        let times = self.known.take(|(known, _)| *known == mark).map_or(0, |(_, times)| times);
-        self.known.push((mark, (times + 1).min(3)), SENTENCES);
+        let times = self.known.take(|known| known & !TIMES == mark).map_or(0, |known| known & TIMES);
+        self.known.push(mark | (times + 1).min(TIMES), SENTENCES);
         if new || times == 0 {
             (self.again, self.often) = (0, false);
         }
@@ -236,7 +238,7 @@ impl Sentences {
     }
 
     fn fits(&self) -> bool {
-        self.known.len() <= SENTENCES && self.known.iter().all(|(_, times)| *times <= 3)
+        self.known.len() <= SENTENCES
     }
 }
 
