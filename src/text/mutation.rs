@@ -188,6 +188,8 @@ mod tests {
             ("fs.remove", json!({}), true),
             ("str_replace_editor", json!({"command": "str_replace", "path": "a"}), true),
             ("str_replace_editor", json!({"command": "view", "path": "a"}), false),
+            ("search_replace", json!({"file_path": "a", "old_string": "b", "new_string": "c"}), true),
+            ("find_and_replace", json!({"file": "a", "find": "b", "with": "c"}), true),
             ("http_request", json!({"method": "POST"}), true),
             ("http_request", json!({"method": "GET"}), false),
             ("book_flight", json!({}), true),

@@ -107,6 +107,7 @@ impl ToolName {
         let own_name = tool.rsplit("__").next().unwrap_or_default();
         let last = own_name.rsplit(['.', '/', ':']).next().unwrap_or_default();
         let any = |words: &str| any_in(words, tool);
+        let replaces = any("replace");
         Self {
             shell: is_shell(tool),
             language: any(LANGUAGES),
@@ -117,8 +118,8 @@ impl ToolName {
             verb: verb(tool),
             last_verb: verb(last),
             interface: any(INTERFACES),
-            search: any(SEARCHES),
-            seeks: any(SEEKS),
+            search: any(SEARCHES) && !replaces,
+            seeks: any(SEEKS) && !replaces,
             hands_over: hands_over(tool),
             sleeps: any(SLEEPERS),
             watches: any(WATCHERS) && !any("git")
@@ -225,9 +226,12 @@ fn verb(name: &str) -> Option<bool> {
         let write = is_in(WRITES, word);
         (write || is_in(READS, word)).then_some((word, write))
     })?;
-    // `archive_search` searches an archive.
-    let mut looks = || words.next().is_some_and(|next| is_in(LOOKS, next)) && words.next().is_none();
-    Some(write && !(is_in(THINGS, word) && looks()))
+    // `archive_search` searches an archive, `search_and_replace` replaces.
+    let looks = |next: Option<&str>| next.is_some_and(|next| is_in(LOOKS, next));
+    match write {
+        true => Some(!(is_in(THINGS, word) && looks(words.next()) && words.next().is_none())),
+        false => Some(words.any(|word| same(word, "replace"))),
+    }
 }
 
 /// What an editor, browser or HTTP tool with many functions is asked to do.
@@ -264,6 +268,8 @@ mod tests {
             "register",
             "move_file",
             "ticket_reply",
+            "search_replace",
+            "findAndReplace",
         ] {
             assert_eq!(verb(tool), Some(true), "{tool}");
         }

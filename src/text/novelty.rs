@@ -3,7 +3,8 @@
 //! A word is new unless a table of fingerprints remembers it after the same two words. Words are weighed in blocks; a
 //! run of blocks with little that is new is a text that goes in circles without repeating itself exactly. Where even
 //! the single words of so much prose are all known, that counts for much more: the same few things are said in ever
-//! other orders. A few sentences that come by turns need no block. As for all streams, it makes no difference how the text was cut into chunks.
+//! other orders. A few sentences that come by turns need no block. As for all streams, it makes no difference how the
+//! text was cut into chunks.
 
 use super::rows::Rows;
 use super::stream::Layout;
@@ -176,6 +177,7 @@ const REPEATED: u32 = 6;
 /// safe.` Those said for the third time count, once one was said for the fourth, until a sentence says something else.
 #[derive(Clone, Debug, Default)]
 struct Sentences {
+    /// The latest words, in places that go round.
     latest: [u32; ENDING],
     /// Words of this sentence, and the text's distinct words before it.
     words: u32,
