@@ -231,22 +231,23 @@ fn idles(line: &str) -> bool {
     line.len() <= LINE_OF_WAIT && (same(first, "wait") || same(line, "z")) && words.all(plain)
 }
 
-/// Whether a command line starts something in the background: `serve & sleep 5`.
-fn starts_beside(line: &str) -> bool {
+/// Where a command line starts something in the background, `serve & sleep 5`, or else its end.
+fn beside(line: &str) -> usize {
     let bytes = line.as_bytes();
     // `a && b`, `2>&1`, `|&` and `&>` are something else, and so is an `&` in a word.
     let joins = |at: usize, joined: &[u8]| bytes.get(at).is_some_and(|byte| joined.contains(byte));
-    line.match_indices('&').any(|(at, _)| {
+    let starts = line.match_indices('&').map(|(at, _)| at).find(|at| {
         let in_a_word = || bytes.get(at + 1).is_some_and(u8::is_ascii_alphanumeric);
-        at > 0 && !joins(at - 1, b"&><|") && !joins(at + 1, b"&>") && !in_a_word()
-    })
+        *at > 0 && !joins(at - 1, b"&><|") && !joins(at + 1, b"&>") && !in_a_word()
+    });
+    starts.unwrap_or(line.len())
 }
 
 /// The longest sleep in a command line, in milliseconds: `sleep 30`, `sleep 1m`, `sleep 2h`. What is given to something
 /// that the line starts in the background is no wait of its own.
 fn sleeps(line: &str) -> i64 {
-    let lengths = line.match_indices("sleep ").filter(|(at, _)| !line.get(..*at).is_some_and(starts_beside));
-    let lengths = lengths.map(|(at, found)| {
+    let line = head(line, beside(line));
+    let lengths = line.match_indices("sleep ").map(|(at, found)| {
         let alone =
             line.get(..at).is_some_and(|before| !before.ends_with(|char: char| char.is_alphanumeric() || char == '_'));
         let rest = line.get(at + found.len()..).unwrap_or_default();
