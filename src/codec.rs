@@ -538,7 +538,7 @@ impl<T: Codec> Codec for ByName<T> {
 
     fn take(from: &mut Reader<'_>) -> Self {
         // In any other order, the map would not be encoded to the same bytes again.
-        Self::of_sorted(Vec::take(from)).unwrap_or_else(|| {
+        Self::of_sorted(Vec::take(from)).unwrap_or_else(|_| {
             from.spoil();
             Self::new()
         })

@@ -7,11 +7,10 @@
 
 use super::{to_string, tree::Tree};
 use crate::model::{
-    Attempt, Body, Checklist, Collaboration, Context, Custom, Delivery, Delta, Evaluation, Event, Failure, Host,
-    Marker, Message, Output, Progress, Tests, ToolCall, ToolResult, Transition, Turn,
+    Attempt, Body, ByName, Checklist, Collaboration, Context, Custom, Delivery, Delta, Evaluation, Event, Failure,
+    Host, Marker, Message, Output, Progress, Tests, ToolCall, ToolResult, Transition, Turn,
 };
 use alloc::{
-    collections::BTreeMap,
     format,
     string::{String, ToString},
     vec::Vec,
@@ -136,7 +135,7 @@ fields! {
     Round "round" round: Option<String>,
     Step "step" step: Option<u64>,
     Synthetic "synthetic" synthetic: Option<bool>,
-    Labels "labels" labels: Option<BTreeMap<String, String>>,
+    Labels "labels" labels: Option<ByName<String>>,
     Pending "pending" pending: bool,
     Tool "tool" tool: Option<String>,
     Args "args" args: Option<Value>,

@@ -1,13 +1,14 @@
 //! Maps by name.
 
+use crate::text::sorted;
 use alloc::{string::String, vec, vec::Vec};
 use core::{fmt, iter::Map, marker::PhantomData, ops::Index, slice};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 
 /// A map from names to values, in the order of the names' bytes: a sorted list. The maps of the model hold dozens of
-/// names at most, and a B-tree would be compiled anew for each type of value (3 KB of the module). Adding many names
-/// takes longest in reverse order, when each moves all others.
+/// names at most, and a B-tree would be compiled anew for each type of value (3 KB of the module). Many names are
+/// best collected at once: inserted one by one in reverse order, each moves all others.
 ///
 /// ```
 /// use loopwarden::model::ByName;
@@ -27,9 +28,28 @@ impl<V> ByName<V> {
         Self(Vec::new())
     }
 
-    /// The map of entries whose names are in order, each once; otherwise `None`.
-    pub(crate) fn of_sorted(entries: Vec<(String, V)>) -> Option<Self> {
-        entries.is_sorted_by(|(before, _), (name, _)| before < name).then_some(Self(entries))
+    /// The map of entries whose names are in order, each once.
+    ///
+    /// # Errors The entries, if they are not.
+    pub(crate) fn of_sorted(entries: Vec<(String, V)>) -> Result<Self, Vec<(String, V)>> {
+        if entries.is_sorted_by(|(before, _), (name, _)| before < name) { Ok(Self(entries)) } else { Err(entries) }
+    }
+
+    /// The map of entries in any order; of a name that occurs several times, the last value counts.
+    fn of(entries: Vec<(String, V)>) -> Self {
+        Self::of_sorted(entries).unwrap_or_else(|entries| {
+            let (names, mut values): (Vec<_>, Vec<_>) =
+                entries.into_iter().map(|(name, value)| (name, Some(value))).unzip();
+            let mut map = Self::new();
+            for (name, at) in sorted(names.into_iter().zip(0_usize..).collect()) {
+                let Some(value) = values.get_mut(at).and_then(Option::take) else { continue };
+                match map.0.last_mut() {
+                    Some((known, before)) if *known == name => *before = value,
+                    _ => map.0.push((name, value)),
+                }
+            }
+            map
+        })
     }
 
     /// Number of names.
@@ -153,9 +173,7 @@ impl<V> Index<&str> for ByName<V> {
 
 impl<V> FromIterator<(String, V)> for ByName<V> {
     fn from_iter<I: IntoIterator<Item = (String, V)>>(entries: I) -> Self {
-        let mut map = Self::new();
-        map.extend(entries);
-        map
+        Self::of(entries.into_iter().collect())
     }
 }
 
@@ -213,11 +231,11 @@ impl<'de, V: Deserialize<'de>> Visitor<'de> for Entries<V> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<ByName<V>, A::Error> {
-        let mut map = ByName::new();
-        while let Some((name, value)) = entries.next_entry()? {
-            map.insert(name, value);
+        let mut map = Vec::new();
+        while let Some(entry) = entries.next_entry()? {
+            map.push(entry);
         }
-        Ok(map)
+        Ok(ByName::of(map))
     }
 }
 

@@ -1,4 +1,5 @@
-use alloc::{collections::BTreeMap, string::String, vec::Vec};
+use crate::model::ByName;
+use alloc::{string::String, vec::Vec};
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use serde_json::Value;
 
@@ -54,8 +55,8 @@ pub struct Context {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_micros: Option<u64>,
     /// The host's own names and values. The detector ignores them.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub labels: BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "ByName::is_empty")]
+    pub labels: ByName<String>,
 }
 
 /// The kinds of event.

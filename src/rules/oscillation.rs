@@ -41,7 +41,7 @@ pub(super) const OSCILLATION: Row = Row {
             period: Some(2),
             onset: flips.onset,
             sightings: &flips.sightings,
-            signature: what.replace(' ', "-").to_lowercase().into(),
+            signature: what.replace(' ', "-").to_ascii_lowercase().into(),
             message: format!("{what} has gone back and forth between two states {} times", flips.laps()),
             instead: "Say what speaks for each of the two states, choose one, and keep it.",
             reason: HaltReason::Oscillating,

@@ -5,6 +5,7 @@
 //! goal if most of that weight is shared; whether *another* object fills the same frame, a template was refilled or a
 //! list got shorter is determined separately.
 
+use super::case::lower_text;
 use super::ends::head;
 use super::words::{begins_address, dense, find, has_figure, hashed, hashed_word, same};
 use super::{Key, combine};
@@ -196,7 +197,7 @@ const QUOTED: usize = 48;
 pub(crate) fn quoted(text: &str) -> impl Iterator<Item = u32> {
     let inside = clipped(text).split(['"', '“', '”']).skip(1).step_by(2);
     let short = inside.filter(|thing| thing.len() <= QUOTED && thing.contains(char::is_alphanumeric));
-    short.map(|thing| hash(&format!("\"{}", thing.to_lowercase())))
+    short.map(|thing| hash(&format!("\"{}", lower_text(thing))))
 }
 
 /// The part of a text that is read.

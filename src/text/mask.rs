@@ -8,6 +8,7 @@
 //! The pass is linear: every byte is looked at a bounded number of times, whatever the text. Most are looked at once,
 //! together with sixty-three others; only where something can change is a byte looked at individually.
 
+use super::case::lower;
 use super::scan::{self, BLOCK, stops};
 use super::terminal::sequence_end;
 use super::token::{Around, BLANK, CONTROL, DIGIT, LETTER, PATH, QUOTE, WORD, classes, is};
@@ -438,7 +439,7 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
 /// Appends a text with capitals beyond ASCII in lower case.
 #[cold]
 fn fold(text: &str, out: &mut String) {
-    out.extend(text.chars().flat_map(char::to_lowercase));
+    out.extend(text.chars().map(lower));
 }
 
 /// Whether `token` is named like a file.

@@ -7,6 +7,7 @@ mod again;
 mod answer;
 mod artifact;
 mod canonical;
+pub(crate) mod case;
 mod class;
 mod complaint;
 mod digest;

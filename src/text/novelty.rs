@@ -6,6 +6,7 @@
 //! other orders. A few sentences that come by turns need no block. As for all streams, it makes no difference how the
 //! text was cut into chunks.
 
+use super::case::lower;
 use super::rows::Rows;
 use super::stream::Layout;
 use crate::codec::codec;
@@ -340,7 +341,7 @@ impl Novelty {
         let punctuation =
             matches!(character, '\u{3001}'..='\u{3003}' | '\u{3008}'..='\u{3020}' | '\u{ff01}'..='\u{ff0f}');
         if !is_word && !punctuation && character.is_alphanumeric() {
-            cursor.letter(character.to_lowercase().next().map_or(0, u32::from));
+            cursor.letter(u32::from(lower(character)));
             return;
         }
         if cursor.word != 0 {

@@ -1,4 +1,4 @@
-use crate::text::{Key, ends::head, salted, words::spaced};
+use crate::text::{Key, case::lower, ends::head, salted, words::spaced};
 use alloc::string::String;
 
 /// Words from which small figures make no difference: "Done with 3" is an answer, a sentence with a counter is a
@@ -43,7 +43,7 @@ pub(crate) fn said(text: &str, salt: u64) -> Option<ComparedMessage> {
         let mut gap = false;
         for character in head(text, COMPARED).chars() {
             if character.is_alphabetic() {
-                said.extend(character.to_lowercase());
+                said.push(lower(character));
             } else if !gap {
                 said.push(' ');
             }

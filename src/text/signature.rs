@@ -23,6 +23,7 @@ use self::{
     words::{hyphenated, prints, sealed},
 };
 use super::{
+    case::lower_text,
     ends::{clip_to, head},
     pattern::{self, Pattern, Steps},
     results::failing_in_output,
@@ -132,7 +133,7 @@ fn built_in(text: &str) -> String {
 fn fallback(text: &str) -> String {
     let head: String = text.chars().take(8 * FALLBACK).collect();
     let cut: String = mask(&head).chars().take(FALLBACK).collect();
-    hyphenated(&cut.to_lowercase())
+    hyphenated(&lower_text(&cut))
 }
 
 /// The head and tail of an output without terminal sequences, with lines ended by `\n`.

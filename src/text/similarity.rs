@@ -15,6 +15,7 @@
 //! Only hashes of the concepts are kept, and only the lowest of a long request: if a set is contained in another, each
 //! of its hashes up to the other's highest kept one is among the other's kept ones.
 
+use super::case::lower_text;
 use super::digest::{key, salted};
 use crate::codec::codec;
 use crate::text::sorted;
@@ -77,7 +78,7 @@ impl Request {
         concepts.dedup();
         let mut bytes: Vec<u8> = concepts.iter().flat_map(|concept| concept.to_le_bytes()).collect();
         if concepts.is_empty() {
-            bytes = looked.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ").into_bytes();
+            bytes = lower_text(looked).split_whitespace().collect::<Vec<_>>().join(" ").into_bytes();
         }
         bytes.extend_from_slice(rest.as_bytes());
         let count = u32::try_from(concepts.len()).unwrap_or(u32::MAX);
@@ -256,7 +257,7 @@ fn words(text: &str) -> Vec<Word> {
                 push(&c.to_string(), &mut before);
             }
         } else if !run.is_empty() {
-            let lower = run.to_lowercase();
+            let lower = lower_text(run);
             let bare = lower.trim_end_matches("'s").trim_end_matches("’s");
             // `re-check` is one word, `sign-in form` is written with and without its hyphen; a path stays whole.
             if bare.contains(['/', '.', '_', '#', '@']) {

@@ -1,6 +1,7 @@
 //! SQL statements: which table they name, what they do, whether they change something.
 
 use super::canonical::named_arguments;
+use super::case::lower_text;
 use super::ends::head;
 use super::words::{hashes_of, is_in, listed, same, spaced, words};
 use crate::model::ToolCall;
@@ -101,7 +102,8 @@ pub(super) fn table(statement: &str) -> Option<String> {
         () => return None,
     };
     let mark = |char: char| !char.is_alphanumeric() && char != '_';
-    let name = name.trim_start_matches(mark).split(['(', ')', ',', ';']).next()?.trim_end_matches(mark).to_lowercase();
+    let name = name.trim_start_matches(mark).split(['(', ')', ',', ';']).next()?.trim_end_matches(mark);
+    let name = lower_text(name);
     (!name.is_empty() && !listed(&DETERMINERS, &name)).then(|| format!("table={name}"))
 }
 

@@ -1,5 +1,6 @@
 //! Words of identifiers and texts: splitting, hashing and looking them up in lists.
 
+use super::case;
 use super::mask::ONES;
 use super::scan::{BLOCK, block, parts};
 
@@ -39,37 +40,6 @@ pub(super) fn any_in(words: &str, name: &str) -> bool {
     name_words(name).any(|word| is_in(words, word))
 }
 
-/// The characters of a text in lower case.
-pub(super) struct Lowered<'a> {
-    chars: core::str::Chars<'a>,
-    /// The rest of a character that becomes several.
-    rest: Option<core::char::ToLowercase>,
-}
-
-/// As `char::to_lowercase` for every character, with a fast path for ASCII.
-pub(super) fn lowered(text: &str) -> Lowered<'_> {
-    Lowered { chars: text.chars(), rest: None }
-}
-
-impl Iterator for Lowered<'_> {
-    type Item = char;
-
-    #[inline]
-    fn next(&mut self) -> Option<char> {
-        if let Some(char) = self.rest.as_mut().and_then(Iterator::next) {
-            return Some(char);
-        }
-        let char = self.chars.next()?;
-        if char.is_ascii() {
-            return Some(char.to_ascii_lowercase());
-        }
-        let mut rest = char.to_lowercase();
-        let first = rest.next();
-        self.rest = Some(rest);
-        first
-    }
-}
-
 /// Whether a word contains a digit or another numeric character.
 pub(super) fn has_figure(word: &str) -> bool {
     if word.is_ascii() { word.bytes().any(|byte| byte.is_ascii_digit()) } else { word.contains(char::is_numeric) }
@@ -105,7 +75,7 @@ pub(super) fn hashed_word(word: &str, most: usize) -> u32 {
     if word.is_ascii() {
         word.bytes().take(most).fold(Sum::EMPTY, |sum, byte| sum.and(byte.to_ascii_lowercase().into())).hash()
     } else {
-        hashed(lowered(word).take(most))
+        hashed(word.chars().map(case::lower).take(most))
     }
 }
 
@@ -706,8 +676,7 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn lower_case_and_figures(text in "\\PC{0,12}|[a-zA-Z0-9]{0,12}", most in 0_usize..14) {
-            let lower: alloc::string::String = text.chars().flat_map(char::to_lowercase).collect();
-            proptest::prop_assert_eq!(lowered(&text).collect::<alloc::string::String>(), lower.as_str());
+            let lower: alloc::string::String = text.chars().filter_map(|char| char.to_lowercase().next()).collect();
             proptest::prop_assert_eq!(hashed_word(&text, most), hashed(lower.chars().take(most)));
             proptest::prop_assert_eq!(has_figure(&text), text.contains(char::is_numeric));
         }

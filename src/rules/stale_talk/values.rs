@@ -2,7 +2,7 @@
 
 use crate::codec::codec;
 use crate::state::Ring;
-use crate::text::{combine, figures, mark, salted};
+use crate::text::{case::lower_text, combine, figures, mark, salted};
 
 /// Values kept.
 const VALUES: usize = 8;
@@ -59,7 +59,7 @@ fn counted(text: &str, shortest: usize, salt: u64) -> impl Iterator<Item = u32> 
     around.filter_map(move |((before, number), after)| {
         let counts = number.len() < shortest && number.bytes().all(|byte| byte.is_ascii_digit());
         let name = [after, before].into_iter().find(names).filter(|_| counts)?;
-        let name = salted("value/name", salt, name.to_lowercase().as_bytes());
+        let name = salted("value/name", salt, lower_text(name).as_bytes());
         Some(mark(combine("value/counted", &[name, salted("value/number", salt, number.as_bytes())])))
     })
 }

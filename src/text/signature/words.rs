@@ -1,7 +1,7 @@
 //! Parts of text that the scanners share: error classes, positions, files, slugs, lists.
 
 use super::volatile::mask;
-use crate::text::{ends::head, words::spaced};
+use crate::text::{case::lower_text, ends::head, words::spaced};
 use alloc::{borrow::ToOwned, format, string::String, vec::Vec};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -127,7 +127,7 @@ pub(super) fn slug(words: &mut dyn Iterator<Item = &str>, most: usize) -> String
         if word.is_empty() || (digits && (position || word.len() > 4)) {
             continue;
         }
-        let lower = word.to_lowercase();
+        let lower = lower_text(word);
         position = matches!(
             lower.as_str(),
             "line" | "lines" | "column" | "col" | "position" | "offset" | "row" | "port" | "pid"
