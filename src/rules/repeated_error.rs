@@ -14,10 +14,11 @@ use crate::text::{Asks, Key, asked_wait, backoff, combine, mark, printable, prog
 use alloc::format;
 
 const EVIDENCE: usize = 5;
-/// Weights of an error, in sixths. Half: it came back unchanged after a new mutation, or it names something else after
+/// Weights of an error, in sixths. Two thirds: another question, to a service that may be back by then. Half: it came back unchanged after a new mutation, or it names something else after
 /// the tool has worked. A third: the agent waited before it as such errors ask. Nothing if it was waited out
 /// ([`Step::is_waited_out`]): `repeated-call` tolerates that, up to its own limit.
 const WHOLE: u8 = 6;
+const MOST: u8 = 4;
 const HALF: u8 = 3;
 const THIRD: u8 = 2;
 /// Milliseconds between a failure and the same call from which it was waited for: of a call that changes something, or
@@ -297,7 +298,16 @@ impl<'a> Try<'a> {
         if same_call && (waiting || call.is_some_and(|call| call.polling)) {
             return THIRD;
         }
-        if self.was_waited_for(before) && step.transient(self.result) { THIRD } else { WHOLE }
+        if !step.transient(self.result) {
+            return WHOLE;
+        }
+        if self.was_waited_for(before) {
+            THIRD
+        } else if self.target == self.call && !same_call {
+            MOST
+        } else {
+            WHOLE
+        }
     }
 
     /// Whether the agent waited before this attempt: long enough for the same call or target, or longer by its own

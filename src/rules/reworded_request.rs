@@ -13,7 +13,7 @@ use crate::codec::codec;
 use crate::model::{Body, Collaboration, Event, HaltReason, Recommendation};
 use crate::rules::streak::{Streak, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Payload, Rule, Signal, SignalParts};
-use crate::state::{Call, Onset, PAUSE, Ring, Sighting, Visibility};
+use crate::state::{Call, Onset, PAUSE, Ring, Sighting, Visibility, agent_key};
 use crate::text::{Asks, Edit, Goal, Key, beside, combine, mark, printable, reads_as_prose, salted, sent};
 use alloc::{boxed::Box, format};
 use chain::{Chain, NewRequest, Reworded};
@@ -107,6 +107,7 @@ impl State {
             goal,
             call: call.key,
             tool: mark(call.tool),
+            answers: 0,
             round: call.round,
             onset: call.onset,
             untold: false,
@@ -121,12 +122,15 @@ impl State {
 
     /// One agent asks another.
     fn asks_another(&mut self, request: &Collaboration, cx: &Cx<'_>) -> Option<Signal> {
+        let way = |from: &str, to: &str| mark(combine("way", &[agent_key(from), agent_key(to)]));
+        let names = Goal::of(&request.request, core::iter::empty()).parts().any(|(_, weight)| Goal::names(weight));
         // The same question to several agents is a round of questions.
         let goal = Goal::of(&request.request, core::iter::once(beside("to", &request.to)));
         let asking = NewRequest {
             goal: &goal,
             call: salted("collaboration", cx.salt, request.request.as_bytes()),
-            tool: 0,
+            tool: way(&request.from, &request.to),
+            answers: if names { 0 } else { way(&request.to, &request.from) },
             round: None,
             onset: cx.onset,
             untold: true,

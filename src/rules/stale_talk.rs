@@ -50,6 +50,9 @@ const ABOUT_IT: u32 = 2;
 /// Most messages before an action that can become the accepted pace of talk.
 const PACE: u32 = 12;
 
+/// Bytes from which code in a message is a piece of work.
+const PIECE: usize = 80;
+
 /// Speaking agents from which they are a group.
 const GROUP: usize = 3;
 
@@ -293,8 +296,12 @@ impl Talk {
             self.custody.ends();
         }
         let new = news.named || news.fresh * 3 > goal.weight() * 2;
-        if self.custody.counts(&asked.request, cx.salt) || new || custody::delivers(&asked.request) {
+        let delivers = custody::delivers(&asked.request);
+        if self.custody.counts(&asked.request, cx.salt) || new || delivers {
             self.custody.names();
+        }
+        if delivers {
+            self.messages.clear();
         }
         if self.custody.gets_on(&asked.request) {
             self.custody.ends();
@@ -368,6 +375,10 @@ impl Talk {
             self.custody.ends();
         } else if said.named {
             self.custody.names();
+        }
+        // Where no tool writes files, code in a message is the work.
+        if said.is_fresh(&goal) && holds_code(text) {
+            self.messages.clear();
         }
         self.answered.asks(text, cx.salt);
         let answers = core::mem::take(&mut self.asked);
@@ -446,6 +457,11 @@ impl Talk {
         let identity = combine("stale-talk", &[chain]);
         Some(NOBODY_ACTS.tell(&Streak::of(same), identity, times, points, cx))
     }
+}
+
+/// Whether a text holds a piece of code.
+fn holds_code(text: &str) -> bool {
+    text.split("```").skip(1).step_by(2).any(|piece| piece.len() >= PIECE)
 }
 
 impl Circle {

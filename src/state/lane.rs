@@ -587,7 +587,9 @@ impl Lanes {
     }
 
     fn make_room(&mut self) {
-        let mut held: usize = self.parked.iter().map(|parked| parked.lane.weight as usize).sum();
+        let weights = self.parked.iter().map(|parked| parked.lane.weight as usize);
+        // The weight of a lane is an estimate, and may be as large as a number gets.
+        let mut held = weights.fold(0, usize::saturating_add);
         if held > LANE_BYTES {
             held = self.parked.iter_mut().map(Parked::weigh).fold(0, usize::saturating_add);
         }

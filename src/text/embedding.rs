@@ -72,6 +72,19 @@ impl Embedding {
         }
     }
 
+    /// The signs of 64 numbers at even distances, from the lowest bit on: negative ones are 0. Never 0 itself.
+    pub(crate) fn signs(&self) -> u64 {
+        let bit = |index: usize| {
+            let at = index * self.len() / 64;
+            let negative = match self {
+                Self::Fine(numbers) => numbers.get(at).is_some_and(|number| *number < 0),
+                Self::Coarse(numbers, _) => numbers.get(at).is_some_and(|number| *number < 0),
+            };
+            u64::from(!negative) << index
+        };
+        (0..64).map(bit).fold(0, |signs, bit| signs | bit).max(1)
+    }
+
     /// Whether the cosine is above `per_mille` thousandths; never for different lengths.
     pub(crate) fn alike(&self, other: &Self, per_mille: u32) -> bool {
         match (self, other) {

@@ -12,7 +12,7 @@ use super::programs::{is_shell, leading, line_filters, line_mutates, line_writes
 use super::request::Asks;
 use super::sql::changes_table;
 use super::target::names_place;
-use super::waits::{asks_health, shows_state};
+use super::waits::{asks_health, awaits_output, shows_state};
 use crate::codec::codec;
 use crate::model::ToolCall;
 use alloc::{borrow::Cow, vec::Vec};
@@ -33,7 +33,7 @@ pub(crate) fn mutates(call: &ToolCall, named: &ToolName, configured: Option<bool
             || !named.shell && named.says() == Some(true) && command.split_whitespace().next() == Some(&*call.tool);
         return line_mutates(&command) || own();
     }
-    if named.notes {
+    if named.notes || awaits_output(call) {
         return false;
     }
     if let Some(script) = script(call, named) {

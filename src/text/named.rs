@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 
 /// Verbs that change something, as words of a tool's name or as its action.
 pub(super) const WRITES: &str = "add append apply approve archive assign book buy cancel change charge checkout \
-    close commit copy create delete deploy disable drop edit enable erase exchange grant import insert install \
+    close commit copy create created delete deploy disable drop edit edited enable erase exchange grant import insert install \
     invite kill merge mkdir modify move notify overwrite patch pay post publish purchase push put rebase refund \
     register remove rename replace reply reset restart restore return reverse revert revoke rm save schedule send \
     set submit transfer turn undo uninstall unset update upload upsert write";
@@ -44,7 +44,8 @@ const SHELLS: &str = "bash cmd command commandline console fish powershell pwsh 
 const LANGUAGES: &str = "code interpreter ipython javascript jupyter node notebook python repl ruby";
 
 /// Verbs of tools whose arguments are the content to write.
-const EDITS: &str = "append create edit insert modify overwrite patch put rename replace save set update write";
+const EDITS: &str =
+    "append create created edit edited insert modify overwrite patch put rename replace save set update write";
 /// What a tool's name reveals. There are few names and many calls, so each name is analysed once.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ToolName {

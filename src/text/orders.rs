@@ -196,7 +196,7 @@ fn of_sentence(sentence: &str) -> u32 {
             None if same(word, "each") || same(word, "per") && is_in(TIMES, before[3]) => {
                 let [.., other, latest] = before;
                 let counted = if same(latest, "of") || is_in(TIMES, latest) { other } else { latest };
-                number(counted).map(|count| 2 * count)
+                number(counted).map(|count| count.saturating_mul(2))
             }
             None if is_in(TIMES, word) && !compares => before.iter().rev().take(2).find_map(|word| number(word)),
             None if every > 0 && is_in(SPANS, word) => Some(WATCH),
@@ -321,6 +321,7 @@ mod tests {
             ("Run the test 20 times and tell me the rate", 20),
             ("switch it on and off ten times", 10),
             ("five runs each, interleaved", 10),
+            ("Do it 4294967295 of each", MOST),
             ("take 3 measurements per setting", 6),
             ("10 km per day", 0),
             ("toss it 12x", 12),

@@ -1,5 +1,6 @@
 //! What a command line or a script does: which program it runs, and whether it changes something.
 
+use super::ends::head;
 use super::named::WRITES;
 use super::shell::{Lexer, Token};
 use super::sql::sql_mutates;
@@ -346,6 +347,9 @@ fn runs_script(name: &str, args: &[&str]) -> bool {
     is_interpreter(&SCRIPT_PROGRAMS, name) && after(args, &["-c", "-e", "-r", "--eval"]).is_some_and(script_mutates)
 }
 
+/// Bytes within which an `open(` names its mode.
+const OPENING: usize = 256;
+
 /// Whether a script in a general-purpose language writes, as far as its text shows.
 pub(super) fn script_mutates(script: &str) -> bool {
     const CALLS: &str = ".mkdir( .rename( .rmdir( .to_csv( .to_excel( .to_json( .unlink( File.write appendFile fs.rm \
@@ -355,7 +359,7 @@ pub(super) fn script_mutates(script: &str) -> bool {
         || script.match_indices("open(").any(|(at, _)| {
             // A mode among the arguments: `open(p, 'w')`, `open(p, mode="a+b")`, `p.open('x')`.
             let method = script.get(..at).is_some_and(|before| before.ends_with('.'));
-            let arguments = script.get(at..).unwrap_or_default();
+            let arguments = head(script.get(at..).unwrap_or_default(), OPENING);
             let arguments = arguments.split(['\n', ';']).next().unwrap_or_default();
             let mut before = "";
             arguments.split(['\'', '"']).take(16).any(|text| {

@@ -332,7 +332,7 @@ fn unversioned(word: &str) -> &str {
 /// `nc harbour 22`. `None` for a single argument that may be a subcommand (`git status`).
 fn operands(line: &str) -> Option<String> {
     let mut about = String::new();
-    let (mut count, mut named, mut flag, mut prepares) = (0, false, false, false);
+    let (mut count, mut named, mut flag, mut prepares, mut packages) = (0, false, false, false, false);
     for token in Lexer::new(line) {
         let (Token::Word(word) | Token::Write(word)) = token else {
             if !about.is_empty() {
@@ -347,13 +347,13 @@ fn operands(line: &str) -> Option<String> {
             prepares = prepares || PREPARE.contains(&word);
             if !prepares && !WRAP.contains(&word) && !digits && !flag && !word.contains('=') {
                 about.push_str(word);
+                packages = PACKAGERS.contains(&word);
             }
             continue;
         }
         let plain = word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._@:-".contains(&byte));
         let address = !digits && word.bytes().any(|byte| b".@:".contains(&byte));
         // A word after a flag is its value, unless it looks like an address.
-        let packages = PACKAGERS.contains(&about.split(' ').next().unwrap_or_default());
         if !plain || flag || after_flag && !address && !packages || count >= OPERANDS {
             continue;
         }

@@ -75,7 +75,9 @@ const NEXT: [&str; 9] = [
 ];
 
 /// Names of numbers for which 0 is a negative answer.
-const COUNTS: [&str; 12] = [
+const COUNTS: [&str; 14] = [
+    "characters",
+    "chars",
     "count",
     "found",
     "hits",

@@ -27,7 +27,7 @@ pub(crate) fn backoff(call: &ToolCall) -> Option<i64> {
     map.iter().filter(waits).find_map(|(name, value)| milliseconds(name, value))
 }
 
-/// Words in answers that introduce how long to wait, and the words within which that must follow.
+/// Words in answers that introduce how long to wait, and within how many words, with this one, that must follow.
 const LATER: [&str; 4] = ["again", "retry", "retryafter", "wait"];
 const UNTIL: usize = 4;
 /// Bytes of an answer that are searched for it.
@@ -165,8 +165,27 @@ pub(super) fn asks_health(line: &str) -> bool {
         && HEALTH.iter().any(|path| line.contains(path))
 }
 
+/// Maximum number of bytes of code that waits for what a process prints.
+const LINE_OF_CODE: usize = 400;
 /// Maximum number of bytes of a line that does nothing but wait.
 const LINE_OF_WAIT: usize = 24;
+
+/// Whether a call only waits for what a running process prints: it writes nothing to its input, directly or in a line
+/// of code (`await tools.write_stdin({session_id: 7, chars: ""})`).
+pub(super) fn awaits_output(call: &ToolCall) -> bool {
+    const WRITES: &str = "write_stdin";
+    let empty = |code: &str| code.contains("chars:\"\"") || code.contains("chars: \"\"");
+    named_arguments(call).is_some_and(|arguments| {
+        if call.tool.ends_with(WRITES) {
+            return arguments.get("chars").and_then(Value::as_str) == Some("");
+        }
+        let mut values = arguments.values();
+        let code = values.next().and_then(Value::as_str).filter(|_| values.next().is_none());
+        code.is_some_and(|code| {
+            code.len() <= LINE_OF_CODE && code.contains('{') && code.contains(WRITES) && empty(code)
+        })
+    })
+}
 
 /// How long a call waits before it does what it is for, according to itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -186,11 +205,12 @@ pub(crate) fn waits(call: &ToolCall, named: &ToolName) -> (Waits, i64) {
     if action_line(call).is_some_and(idles) {
         return (Waits::Only, SHORT_WAIT);
     }
+    if awaits_output(call) {
+        return (Waits::Long, 0);
+    }
     let (length, only) = if let Some(line) = command(call, named) {
-        (
-            sleeps(&line),
-            line.trim().split_once("sleep ").is_some_and(|(before, rest)| before.is_empty() && !rest.contains(' ')),
-        )
+        let length = |rest: &str| rest.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'.');
+        (sleeps(&line), line.trim().strip_prefix("sleep ").is_some_and(length))
     } else if named.sleeps {
         let arguments = named_arguments(call);
         let lengths = arguments.into_iter().flatten().filter_map(|(name, value)| milliseconds(name, value));
@@ -231,8 +251,9 @@ fn idles(line: &str) -> bool {
     line.len() <= LINE_OF_WAIT && (same(first, "wait") || same(line, "z")) && words.all(plain)
 }
 
-/// Where a command line starts something in the background, `serve & sleep 5`, or else its end.
-fn beside(line: &str) -> usize {
+/// What a command line does before it starts something in the background, `serve & sleep 5`: a single command, or a
+/// group such as `(sleep 60; stop)`. Without that, all of it.
+fn ahead_of_background(line: &str) -> &str {
     let bytes = line.as_bytes();
     // `a && b`, `2>&1`, `|&` and `&>` are something else, and so is an `&` in a word.
     let joins = |at: usize, joined: &[u8]| bytes.get(at).is_some_and(|byte| joined.contains(byte));
@@ -240,13 +261,18 @@ fn beside(line: &str) -> usize {
         let in_a_word = || bytes.get(at + 1).is_some_and(u8::is_ascii_alphanumeric);
         *at > 0 && !joins(at - 1, b"&><|") && !joins(at + 1, b"&>") && !in_a_word()
     });
-    starts.unwrap_or(line.len())
+    let Some(until) = starts.map(|at| head(line, at).trim_end()) else { return line };
+    let begins = match until.strip_suffix([')', '}']) {
+        Some(group) => group.rfind(['(', '{']),
+        None => until.rfind([';', '\n', '(']),
+    };
+    head(line, begins.unwrap_or(0))
 }
 
 /// The longest sleep in a command line, in milliseconds: `sleep 30`, `sleep 1m`, `sleep 2h`. What is given to something
 /// that the line starts in the background is no wait of its own.
 fn sleeps(line: &str) -> i64 {
-    let line = head(line, beside(line));
+    let line = ahead_of_background(line);
     let lengths = line.match_indices("sleep ").map(|(at, found)| {
         let alone =
             line.get(..at).is_some_and(|before| !before.ends_with(|char: char| char.is_alphanumeric() || char == '_'));
@@ -292,6 +318,9 @@ mod tests {
             ("(serve > log 2>&1 &) ; sleep 9", 0),
             ("nohup serve > log 2>&1 &\nsleep 9; cat log", 0),
             ("sleep 9; serve &", 9_000),
+            ("sleep 300 & ./unload.sh", 0),
+            ("(sleep 60; kill $!) & ./unload.sh", 0),
+            ("make; sleep 9; (sleep 60; kill $!) & ./unload.sh", 9_000),
         ];
         for (line, length) in lengths {
             assert_eq!(sleeps(line), length, "{line}");
@@ -307,6 +336,12 @@ mod tests {
             ("bash", json!({"command": "grep oversleep 30"}), false),
             ("bash", json!({"command": "sleep"}), false),
             ("bash", json!({"command": "sleep 2"}), true),
+            ("bash", json!({"command": "sleep 2;./unload.sh"}), false),
+            ("bash", json!({"command": "sleep 2\n./unload.sh"}), false),
+            ("write_stdin", json!({"session_id": 7, "chars": ""}), true),
+            ("write_stdin", json!({"session_id": 7, "chars": "y"}), false),
+            ("exec", json!({"input": "text(await tools.write_stdin({session_id:7,chars:\"\"}))"}), true),
+            ("exec", json!({"input": "text(await tools.write_stdin({session_id:7,chars:\"y\"}))"}), false),
             ("sleep", json!({"seconds": 30}), true),
             ("sleep", json!({"seconds": 3}), true),
             ("sleep_for", json!({"duration": "4m"}), true),

@@ -237,6 +237,30 @@ fn long_embeddings_are_compared_too() {
     }
 }
 
+/// The signs of a vector are kept when it is too old to be kept itself.
+#[test]
+fn requests_that_only_their_embeddings_tell_apart() {
+    let vector = |seed: u64| -> Vec<f64> {
+        let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let mut next = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            if state & 1 == 0 { 1.0 } else { -1.0 }
+        };
+        (0..1536).map(|_| next()).collect()
+    };
+    for text in ["", "ok", "the next berth"] {
+        let mut detector = detector("{}");
+        for seed in 1..=20 {
+            let verdict = record(&mut detector, embedded("a", "b", text, &vector(seed)));
+            assert_eq!((verdict.level, count(&detector)), (Level::Continue, 0), "{text} {seed}");
+        }
+        record(&mut detector, embedded("a", "b", text, &vector(3)));
+        assert_eq!(count(&detector), 1, "{text}");
+    }
+}
+
 // Memory.
 
 /// The most that a run can make the rules about tasks keep: every history full of long signatures, requests of many

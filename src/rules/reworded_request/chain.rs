@@ -52,7 +52,7 @@ codec!(struct Chain { requests, states, answers, words, waiting, came, hits, lef
 struct PastRequest {
     goal: Goal,
     call: Key,
-    /// Mark of the tool, or 0.
+    /// Mark of the tool, or of the two agents.
     tool: u32,
     points: u32,
     /// Requests of the chain so far, including this one.
@@ -149,8 +149,10 @@ pub(super) struct NewRequest<'a> {
     pub(super) goal: &'a Goal,
     /// Equal for identical requests.
     pub(super) call: Key,
-    /// Mark of the tool it is put to; 0 for another agent.
+    /// Mark of the tool it is put to, or of the two agents.
     pub(super) tool: u32,
+    /// What that mark would be of a request the other way round, if this one names nothing; otherwise 0.
+    pub(super) answers: u32,
     pub(super) round: Option<Key>,
     pub(super) onset: Onset,
     /// It is put to another agent, whose answer is not reported.
@@ -176,7 +178,7 @@ pub(super) struct Reworded {
 impl Chain {
     /// Adds a request; the evidence, if it is at least the third of its chain.
     pub(super) fn asks(&mut self, asking: &NewRequest<'_>, cx: &Cx<'_>) -> Option<Reworded> {
-        let NewRequest { goal, call, tool, round, onset, untold, mutations, paused, prose } = *asking;
+        let NewRequest { goal, call, tool, answers, round, onset, untold, mutations, paused, prose } = *asking;
         let came = if untold { RequestOutcome::Untold } else { self.came };
         let leaves = if self.waiting && !untold { 3 } else { came.leaves() };
         // If something came of the last request, a list that gets shorter is worked off, and a search narrowed.
@@ -192,6 +194,11 @@ impl Chain {
         ) && !self.waiting;
         self.waiting |= !untold;
         if goal.weight() < LIGHTEST {
+            return None;
+        }
+        // Work that is handed out piece by piece comes back in the same words each time.
+        let is_new = |latest: &PastRequest| latest.times == 1 && goal.shared(&latest.goal).is_none();
+        if self.requests.last().is_some_and(|latest| untold && latest.tool == answers && is_new(latest)) {
             return None;
         }
         let mut best: Option<(u32, &PastRequest, Kinship)> = None;
@@ -210,9 +217,13 @@ impl Chain {
             // An identical request after a failure that waiting may resolve is a retry.
             let retries = before.call == call && self.busy;
             let base = if changed || polls || narrowed || retries { 0 } else { base(&kinship, gained) };
-            // A question put to several sources once each was put to none of them twice.
-            let asked = |other: &PastRequest| other.chain == before.chain && other.tool == tool;
-            let base = if untold || kinship.alike < 100 || self.requests.iter().any(asked) { base } else { base / 3 };
+            // A question put to several sources once each was put to none of them twice, and one that failed was not
+            // put to its source.
+            let within = || self.requests.iter().filter(|other| other.chain == before.chain);
+            let twice = |one: &PastRequest| within().filter(|other| other.tool == one.tool).count() > 1;
+            let answered = kinship.alike < 100 && !matches!(came, RequestOutcome::Failed | RequestOutcome::Otherwise);
+            let again = within().any(|other| other.tool == tool) || answered && within().any(twice);
+            let base = if untold || again { base } else { base / 3 };
             let points = before.points.saturating_add(base * leaves / WHOLE);
             if base > 0 && best.as_ref().is_none_or(|(most, _, _)| points >= *most) {
                 best = Some((points, before, kinship));

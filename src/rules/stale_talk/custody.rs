@@ -14,9 +14,9 @@ use alloc::{borrow::Cow, string::String, vec::Vec};
 use serde_json::Value;
 
 /// Words that say that what was asked for has been done, and words before which they do not.
-const DONE: &str = "abgeschlossen added completed delivered done erledigt fait fatto feito fertig finished gemacht \
+const DONE: &str = "abgeschlossen added completed completing delivered done erledigt fait fatto feito fertig finished gemacht \
     hecho klaar listo merged prêt ready terminé";
-const NOT: &str = "be isn't nicht not when";
+const NOT: &str = "be before isn't nicht not when";
 /// Latest desks kept, and latest calls, by which a repeated look is recognised.
 const PLACES: usize = 4;
 

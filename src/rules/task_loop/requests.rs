@@ -10,8 +10,10 @@ use alloc::{format, vec::Vec};
 /// Requests kept at once over all tasks of a run.
 const REQUESTS: usize = 24;
 /// Bytes of embeddings kept at once: 8 of 1,536 numbers. A request whose embedding was dropped is compared by its
-/// words.
+/// words and by [`PastRequest::signs`].
 const EMBEDDED: usize = 12 * 1024;
+/// Most signs of 64 in which two embeddings about the same thing differ; unrelated ones differ in about 32.
+const APART: u32 = 16;
 /// Most agents of a ring.
 const RING: usize = 8;
 /// Earlier occurrences kept of a request that was made again.
@@ -34,6 +36,8 @@ struct PastRequest {
     to: Key,
     request: Request,
     embedding: Option<Embedding>,
+    /// The signs of 64 of its numbers, which are kept; 0 without an embedding.
+    signs: u64,
     /// How often progress of the task had been measured before it.
     marks: u64,
     part: RequestPart,
@@ -44,7 +48,7 @@ struct PastRequest {
     earlier: Ring<Sighting>,
     onset: Onset,
 }
-codec!(struct PastRequest { root, from, to, request, embedding, marks, part, first, sighting, earlier, onset });
+codec!(struct PastRequest { root, from, to, request, embedding, signs, marks, part, first, sighting, earlier, onset });
 
 /// A request's part in a ring.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -76,7 +80,11 @@ impl PastRequest {
     fn alike(&self, other: &Self, per_mille: u32) -> bool {
         match (&self.embedding, &other.embedding) {
             (Some(one), Some(two)) => one.alike(two, per_mille),
-            _ => self.request.alike(&other.request, per_mille),
+            _ => {
+                let known = self.signs != 0 && other.signs != 0;
+                let apart = known && (self.signs ^ other.signs).count_ones() > APART;
+                !apart && self.request.alike(&other.request, per_mille)
+            }
         }
     }
 }
@@ -110,11 +118,13 @@ impl Chain {
             return None;
         }
         let request = Request::of(&asking.request, cx.salt);
+        let embedding = asking.embedding.as_deref().and_then(Embedding::of);
         let mut asked = PastRequest {
             root,
             from: agent_key(&asking.from),
             to: agent_key(&asking.to),
-            embedding: asking.embedding.as_deref().and_then(Embedding::of),
+            signs: embedding.as_ref().map_or(0, Embedding::signs),
+            embedding,
             marks,
             part: RequestPart::None,
             first: true,
@@ -124,6 +134,7 @@ impl Chain {
             request,
         };
         let threshold = cx.config.collaboration.similarity;
+        let answers = self.answers(&asked, threshold);
         let known = self.asked.iter().rposition(|before| {
             before.root == root && before.from == asked.from && before.to == asked.to && before.alike(&asked, threshold)
         });
@@ -135,6 +146,8 @@ impl Chain {
                 if before.marks != marks {
                     asked.part = RequestPart::None;
                     Some(Repetition::Progress)
+                } else if answers {
+                    None
                 } else if before.part == RequestPart::Link {
                     // A lap of a ring counts once, where it closes.
                     asked.first = false;
@@ -151,6 +164,16 @@ impl Chain {
         self.lost = self.lost.saturating_add(self.asked.push_counted(asked, REQUESTS));
         self.trim();
         again
+    }
+
+    /// Whether a request only answers the latest one, which was new: work that is handed out piece by piece comes back
+    /// in the same words each time.
+    fn answers(&self, asked: &PastRequest, threshold: u32) -> bool {
+        let latest = self.asked.iter().rev().find(|before| before.root == asked.root);
+        latest.is_some_and(|latest| {
+            let is_new = latest.first && latest.part == RequestPart::None && latest.earlier.len() == 0;
+            is_new && latest.from == asked.to && latest.to == asked.from && !latest.alike(asked, threshold)
+        })
     }
 
     /// The ring that a request closes, if any: walks back from the asking agent, along similar requests, to the agent
@@ -217,7 +240,7 @@ impl Chain {
             let embedded = asked.embedding.as_ref().map_or(0, |embedding| embedding.bytes() + 4);
             let earlier: usize = asked.earlier.iter().map(Sighting::weight).sum();
             4 * KEY_BYTES
-                + 14
+                + 24
                 + asked.request.weight()
                 + embedded
                 + asked.sighting.weight()

@@ -95,11 +95,12 @@ pub(super) fn stated_failures(lines: &[&str]) -> Option<String> {
 
 /// What a word beginning with `fail` says together with the text before it, which is in lower case.
 fn counted_failures(before: &str, rest: &str) -> Option<String> {
-    let mut words = spaced(before).rev().peekable();
-    let of_tests = words.next_if(|word| matches!(*word, "test" | "tests")).is_some();
+    // First, since a word is looked for as far back as the last blank.
     if !before.ends_with(char::is_whitespace) {
         return None;
     }
+    let mut words = spaced(before).rev().peekable();
+    let of_tests = words.next_if(|word| matches!(*word, "test" | "tests")).is_some();
     let number = |word: &str| word.trim_start_matches(|c: char| !c.is_alphanumeric()).parse::<u32>().ok();
     let mut count = words.next().and_then(number);
     if words.next_if_eq(&"of").is_some() {
