@@ -26,6 +26,9 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 use typed::typed;
 
+#[cfg(any(feature = "js", test))]
+pub(crate) use read::exit_code;
+
 /// Creates a detector from a configuration document; blank text means the recommended configuration.
 ///
 /// # Errors

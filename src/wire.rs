@@ -8,6 +8,7 @@
 //! Each event is decoded in place of the previous one of its type, so that a series of similar events allocates
 //! nothing.
 
+use crate::json;
 use crate::model::{Body, Channel, Context, Delta, Event, Message, Outcome, Output, Role, ToolCall, ToolResult};
 use alloc::{
     string::{String, ToString},
@@ -188,7 +189,7 @@ impl<'a> Reader<'a> {
             (field::OUTPUT, Body::ToolResult(result)) => self.text_of(&mut result.output),
             (field::DIGEST, Body::ToolResult(result)) => self.option(&mut result.digest),
             (field::EXIT_CODE, Body::ToolResult(result)) => {
-                self.put(&mut result.exit_code, |reader| i32::try_from(reader.integer()?).ok())
+                self.put(&mut result.exit_code, |reader| json::exit_code(reader.integer()?))
             }
             (field::ERROR_CLASS, Body::ToolResult(result)) => self.option(&mut result.error_class),
             (field::DETAILS, Body::ToolResult(result)) => self.json(&mut result.details),

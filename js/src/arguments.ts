@@ -46,7 +46,7 @@ export function json(
 
 /**
  * A replacer for what JSON.stringify would silently turn into `{}` or `null`: errors become `name: message`;
- * collections, promises and bigints are refused; so are NaN and infinities, except below the top level of an event (a
+ * collections, promises, bigints and objects that hide what they hold are refused; so are NaN and infinities, except below the top level of an event (a
  * tool's arguments and output). The output of a tool that returned nothing, `undefined`, is `null`.
  */
 function written(code: ErrorCode): (field: string, value: unknown) => unknown {
@@ -67,8 +67,18 @@ function written(code: ErrorCode): (field: string, value: unknown) => unknown {
     if (value instanceof Error) return `${value.name}: ${value.message}`;
     const kind = [Map, Set, Promise, WeakMap, WeakSet].find((kind) => value instanceof kind);
     if (kind !== undefined) throw refused(code, place(root, this, field), kind.name);
+    if (hidden(value)) throw refused(code, place(root, this, field), value.constructor.name);
     return value;
   };
+}
+
+/** Whether an object of a class keeps all it holds where JSON does not look: a `Response`, `Headers`, a `Blob`. */
+function hidden(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (typeof prototype !== "object" || prototype === null || prototype === Object.prototype) return false;
+  // Of another realm, or of a class that has nothing but its own name.
+  if (value.constructor?.name === "Object" || Array.isArray(value)) return false;
+  return Object.keys(value).length === 0 && Reflect.ownKeys(prototype).length > 1;
 }
 
 /** The path of `holder`'s field or item below the root, such as `args.m` or `events[3].at`. */
@@ -118,7 +128,8 @@ function joined(holder: unknown, path: string, field: string): string {
 }
 
 function refused(code: ErrorCode, field: string, value: string): LoopwardenError {
-  const message = value === "Promise" ? "expected JSON: await it first" : "expected JSON";
+  const hints: Record<string, string> = { Promise: ": await it first", Response: ": await its text() first" };
+  const message = `expected JSON${hints[value] ?? ""}`;
   return new LoopwardenError({ code, message, value, ...(field === "" ? {} : { field }) });
 }
 

@@ -468,6 +468,9 @@ test("an error is what it says, and what JSON would lose without a word is refus
     [new Map([["a", 1]]), "Map"],
     [new Set([1]), "Set"],
     [Promise.resolve(1), "Promise"],
+    [new Response("page"), "Response"],
+    [new URLSearchParams("a=1"), "URLSearchParams"],
+    [/a/u, "RegExp"],
   ] as const) {
     assert.throws(
       () => failed(value),
@@ -480,6 +483,34 @@ test("an error is what it says, and what JSON would lose without a word is refus
       name,
     );
   }
+});
+
+test("an object of a class is written as its fields", () => {
+  class Berth {
+    constructor(readonly name?: string) {}
+  }
+  const detector = new LoopDetector();
+  const call = { type: "tool-call", tool: "moor" } as const;
+  for (const args of [new Berth("7"), new Berth(), Object.create(null), new Date(0), new Uint8Array(2)]) {
+    assert.equal(detector.record({ ...call, args } as unknown as Event).level, "continue");
+  }
+});
+
+test("arguments as text, as model APIs send them, are those of the object", () => {
+  const levels = (write: (args: object) => unknown): string[] => {
+    const detector = new LoopDetector();
+    return [1, 2, 3, 4].map((round) => {
+      const args = write({ command: "ls quay", description: `look ${round}` });
+      detector.record({ type: "tool-call", tool: "bash", args } as Event);
+      return detector.record({ type: "tool-result", tool: "bash", outcome: "ok", output: "crane" }).level;
+    });
+  };
+  const expected = levels((args) => args);
+  assert.ok(expected.includes("nudge"), `${expected}`);
+  assert.deepEqual(
+    levels((args) => JSON.stringify(args)),
+    expected,
+  );
 });
 
 test("a number that is none is refused by name, but in what a tool was given and has answered", () => {

@@ -334,6 +334,8 @@ impl<'a> Judging<'a> {
     }
 
     fn call(&mut self, payload: &ToolCall) {
+        let parsed = super::validate::parsed(payload);
+        let payload = parsed.as_ref().unwrap_or(payload);
         // The host's own calls are no evidence of the agent's behaviour.
         if self.context.synthetic || !self.configure(&payload.tool) {
             return;

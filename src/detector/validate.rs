@@ -75,6 +75,19 @@ fn tool_call(call: &ToolCall) -> Result<(), Error> {
     shallow("args", call.args.as_ref())
 }
 
+/// A call with its arguments parsed, if they came as the text of a JSON object, as model APIs send them.
+pub(super) fn parsed(call: &ToolCall) -> Option<ToolCall> {
+    let text = match (&call.args, &call.raw_args) {
+        (Some(Value::String(text)), None) | (None, Some(text)) => text,
+        _ => return None,
+    };
+    if !text.trim_start().starts_with('{') {
+        return None;
+    }
+    let args = serde_json::from_str(text).ok().filter(|args| text::depth_within(args, DEPTH))?;
+    Some(ToolCall { args: Some(args), raw_args: None, ..call.clone() })
+}
+
 fn tool_result(result: &ToolResult) -> Result<(), Error> {
     result.tool.as_deref().map_or(Ok(()), named)?;
     shallow("details", result.details.as_ref())

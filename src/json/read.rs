@@ -55,7 +55,7 @@ pub(super) fn event_of(kind: &str, map: &Map<String, Value>) -> Result<Event, St
     serde_json::Deserializer::from_str(&to_string(map)).deserialize_map(&mut fields).map_err(|error| said(&error))?;
     let seen = fields.seen;
     fields.into_event().map_err(|wrong| match wrong {
-        FieldError::Missing(field) if seen & bit(field) != 0 => "invalid type: null, expected a string".to_string(),
+        FieldError::Missing(field) if seen & bit(field) != 0 => format!("missing field `{}`: it is null", field.name()),
         FieldError::Missing(field) => format!("missing field `{}`", field.name()),
         FieldError::Word(message) => message,
         FieldError::Else => "no event".to_string(),
@@ -148,7 +148,7 @@ fields! {
     Outcome "outcome" outcome: Option<String>,
     Output "output" output: AsText,
     Digest "digest" digest: Option<String>,
-    ExitCode "exitCode" exit_code: Option<i32>,
+    ExitCode "exitCode" exit_code: Option<ExitCode>,
     ErrorClass "errorClass" error_class: Option<String>,
     Details "details" details: Option<Value>,
     State "state" state: Option<String>,
@@ -287,6 +287,43 @@ fn case<T: DeserializeOwned>(name: Option<String>) -> Result<Option<T>, FieldErr
     name.map(|name| word(&name)).transpose()
 }
 
+/// An exit code; Windows gives some as unsigned numbers, which are wrapped.
+struct ExitCode(i32);
+
+impl ExitCode {
+    fn of(code: i64) -> Option<Self> {
+        exit_code(code).map(Self)
+    }
+}
+
+/// The exit code that a whole number stands for: signed, or unsigned as Windows has it (`0xC0000005`).
+pub(crate) fn exit_code(code: i64) -> Option<i32> {
+    i32::try_from(code).ok().or_else(|| u32::try_from(code).ok().map(u32::cast_signed))
+}
+
+impl<'de> Deserialize<'de> for ExitCode {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Number;
+        impl Visitor<'_> for Number {
+            type Value = ExitCode;
+
+            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str("i32")
+            }
+
+            fn visit_i64<E: serde::de::Error>(self, code: i64) -> Result<ExitCode, E> {
+                ExitCode::of(code).ok_or_else(|| E::invalid_value(serde::de::Unexpected::Signed(code), &self))
+            }
+
+            fn visit_u64<E: serde::de::Error>(self, code: u64) -> Result<ExitCode, E> {
+                let known = i64::try_from(code).ok().and_then(ExitCode::of);
+                known.ok_or_else(|| E::invalid_value(serde::de::Unexpected::Unsigned(code), &self))
+            }
+        }
+        deserializer.deserialize_i32(Number)
+    }
+}
+
 /// The context fields listed in the error about an unknown field.
 const CONTEXT: &[Field] =
     &[Field::At, Field::Run, Field::Agent, Field::Task, Field::ParentTask, Field::Round, Field::Step];
@@ -387,7 +424,7 @@ types! {
         outcome: Outcome = named(fields.outcome, Field::Outcome)?,
         output: Output = there((fields.seen & bit(Field::Output) != 0).then_some(fields.output.0), Field::Output)?,
         digest: Digest = fields.digest,
-        exit_code: ExitCode = fields.exit_code,
+        exit_code: ExitCode = fields.exit_code.map(|code| code.0),
         error_class: ErrorClass = fields.error_class,
         details: Details = fields.details,
         state: State = fields.state,

@@ -102,7 +102,7 @@ const EXPECTED: [(&str, &str); 9] = [
     ("a map", "an object"),
     ("a sequence", "a list"),
     ("f64", "a number"),
-    ("i32", "a whole number from -2147483648 to 2147483647"),
+    ("i32", "a whole number from -2147483648 to 4294967295"),
     ("i64", TIME),
     ("u16", "a whole number from 0 to 65535"),
     ("u32", "a whole number from 0 to 4294967295"),
@@ -132,8 +132,12 @@ fn plain(mut message: String) -> String {
     let expected = message.get(at..).unwrap_or_default();
     let known = EXPECTED.iter().find(|(word, _)| *word == expected).map(|(_, known)| *known);
     if let Some(known) = known.or_else(|| expected.starts_with("struct ").then_some("an object")) {
+        let switch = expected == "struct RuleConfig" && message.contains("boolean");
         message.truncate(at);
         message.push_str(known);
+        if switch {
+            message.push_str(": `{\"enabled\": false}` switches a rule off");
+        }
         if is_number && known == TIME && message.contains('.') {
             message.push_str("; round it, or multiply seconds by 1000");
         } else if is_quoted && known.contains("number") {
@@ -294,7 +298,7 @@ mod tests {
             (
                 r#"{"type":"tool-result","outcome":"ok","output":"x","exitCode":1.5}"#,
                 "exitCode",
-                "invalid type: number `1.5`, expected a whole number from -2147483648 to 2147483647",
+                "invalid type: number `1.5`, expected a whole number from -2147483648 to 4294967295",
             ),
             (
                 r#"{"type":"progress","filesCreated":"a.ts"}"#,
@@ -329,6 +333,8 @@ mod tests {
                 "number out of range at line 1 column",
             ),
             (r#"{"type":"tool-call","tool":"t","labels":{"a":1}}"#, "labels.a", "invalid type"),
+            (r#"{"type":"message","role":"assistant","text":null}"#, "text", "missing field: it is null"),
+            (r#"{"type":"collaboration","from":"a","to":null,"request":"r"}"#, "to", "missing field: it is null"),
             (r#"{"type":"tool-call","tool":"t","zeal":1}"#, "zeal", "unknown field"),
             (
                 r#"{"type":"tool-result","outcome":"success","output":""}"#,
@@ -413,6 +419,10 @@ mod tests {
             (
                 r#"{"rules":{"repeated-call":{"nudge":"3"}}}"#,
                 "`rules.repeated-call.nudge`: invalid type: string \"3\", expected a whole number from 0 to 4294967295, without quotes",
+            ),
+            (
+                r#"{"rules":{"repeated-call":false}}"#,
+                "`rules.repeated-call`: invalid type: boolean `false`, expected an object: `{\"enabled\": false}` switches a rule off",
             ),
             (r#"{"patterns":{"volatile":[{}]}}"#, "`patterns.volatile[0]`: invalid type: an object, expected a string"),
             (r#"{"patterns":{"volatile":"x"}}"#, "`patterns.volatile`: invalid type: string \"x\", expected a list"),

@@ -127,7 +127,8 @@ impl Body {
 pub struct ToolCall {
     /// The tool's name.
     pub tool: String,
-    /// The arguments: any JSON value, nested at most 120 levels deep.
+    /// The arguments: any JSON value, nested at most 120 levels deep. The text of a JSON object, as model APIs send it,
+    /// is read as that object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub args: Option<Value>,
     /// The arguments as text, if they are not valid JSON.

@@ -45,6 +45,9 @@ const MOVING: usize = 8;
 const ADJACENT: u32 = 3;
 /// Milliseconds between two occurrences of any call from which the later one counts as waited for.
 const PATIENT: i64 = 60_000;
+/// The same of a read-only call, whatever else is done in between: the agent wakes up, looks at several things, and
+/// sleeps again.
+const ASLEEP: i64 = 600_000;
 /// Milliseconds between two occurrences of a read-only call from which it counts as waited for, if waiting may resolve
 /// what its result reports.
 const HELD: u32 = 2_000;
@@ -181,8 +184,8 @@ impl Flags {
     const OPENED: u8 = 64;
     const MOVES: u8 = 128;
 
-    /// `alone`: nothing else was done since the previous occurrence. `waited`: and that was at least a minute ago, as
-    /// when something is being watched.
+    /// `alone`: nothing else was done since the previous occurrence. `waited`: that was so long ago as when something is
+    /// being watched.
     fn of(step: &Step, call: &Call, result: Option<&ToolResult>, alone: bool, waited: bool) -> Self {
         let failed = step.facts.failed;
         let page = !call.mutates && call.target.is_some() && result.is_some_and(|result| result.output.len() >= PAGE);
@@ -214,6 +217,12 @@ impl Flags {
     /// Whether its answers were seen to change while nothing else was done: the agent then waits for the next change.
     const fn moves(self) -> bool {
         self.0 & Self::MOVES != 0
+    }
+
+    const fn note_patient(&mut self, patient: bool) {
+        if patient {
+            self.0 |= Self::PATIENT;
+        }
     }
 
     const fn note_moves(&mut self, moves: bool) {
@@ -296,6 +305,11 @@ impl Entry {
         let near = facts.shape.is_some() && now.shape == before.shape;
         if !light && !exact && !near {
             return None;
+        }
+        // A countdown: `10 seconds left`, `9 seconds left`.
+        let counts_down = || step.is_news && step.kin.fell() && result.is_some_and(|result| is_short(&result.output));
+        if light && !exact && !facts.failed && counts_down() {
+            return Some(0);
         }
         let between = step.previous > self.index && !facts.failed;
         let lasted = step.at.zip(step.onset.at.get()).map_or(0, |(now, called)| now.saturating_sub(called));
@@ -470,8 +484,15 @@ impl Entry {
             && !step.facts.failed
             && self.likeness.light != Likeness::of(&step.facts).light;
         let (gap, moves) = (self.gap(step), self.flags.moves() || worth.is_some() && figures);
+        let alone = step.previous == self.index;
+        // What changes something does not wait, however slow the agent is.
+        let waited = !call.mutates && i64::from(gap) >= if alone { PATIENT } else { ASLEEP };
+        let mut flags = Flags::of(step, call, result, alone, waited);
+        flags.note_moves(moves);
         match worth {
             Some(points) => {
+                // What has been waited for is waited for still, or the points so far would weigh three times as much.
+                flags.note_patient(self.flags.patient() && !flags.failed() && self.points.all >= ADJACENT);
                 if busy {
                     self.points.busy = self.points.busy.saturating_add(points as u16);
                 }
@@ -493,9 +514,7 @@ impl Entry {
             }
         }
         self.likeness = Likeness::of(&step.facts);
-        let alone = step.previous == self.index;
-        self.flags = Flags::of(step, call, result, alone, alone && i64::from(gap) >= PATIENT);
-        self.flags.note_moves(moves);
+        self.flags = flags;
         self.index = step.index;
         self.mutations = step.mutations_after();
         self.at = step.at.into();
@@ -503,6 +522,7 @@ impl Entry {
         self.round = call.round.unwrap_or(0);
     }
 
+    /// What thresholds are multiplied by: more looks at something that is waited for are in order.
     const fn scale(&self) -> u32 {
         if self.flags.patient() || self.flags.moves() { 3 } else { 1 }
     }

@@ -3,7 +3,7 @@ use crate::rules::counter::{Counters, TRAIL, means, rungs};
 use crate::rules::task_loop::{HISTORY, TaskLoop};
 use crate::rules::{Limits, RULES, Rule, description, many, phases, task_attempts as attempts};
 use crate::state::{Graph, Ordered};
-use crate::text::{Signatures, Volatile, cost_of, millionths, nearest, sort_few};
+use crate::text::{Signatures, Sweep, Volatile, cost_of, millionths, nearest, sort_few};
 use alloc::{boxed::Box, format, string::String, vec::Vec};
 use core::ops::RangeInclusive;
 
@@ -92,7 +92,7 @@ impl Tool {
 
     /// Raises the thresholds if the user or the system prompt ordered repetition or a sweep over many things.
     pub(crate) fn ordered(mut self, settings: &Settings, order: Ordered) -> Self {
-        if order.times() > 0 || order.sweeps {
+        if order.times() > 0 || order.sweeps != Sweep::No {
             let mut table = *self.limits(settings);
             ordered(&mut table, order);
             self.change().limits = Some(Box::new(table));
@@ -242,10 +242,14 @@ const SWEPT: u32 = 20;
 
 /// Raises the thresholds of the [`ORDERED`] rules by the user's orders.
 pub(crate) fn ordered(table: &mut Table, order: Ordered) {
-    let swept = if order.sweeps { SWEPT } else { 0 };
+    let swept = |id: &str, each: u32| match order.sweeps {
+        Sweep::Several if id == "negative-answers" => SWEPT,
+        Sweep::No | Sweep::Several => 0,
+        Sweep::Many => SWEPT * each,
+    };
     for (limits, rule) in table.iter_mut().zip(RULES) {
         let Some((_, again, each)) = ORDERED.iter().find(|(id, ..)| *id == rule.id) else { continue };
-        *limits = limits.raised(order.times().saturating_mul(*again).max(swept * each));
+        *limits = limits.raised(order.times().saturating_mul(*again).max(swept(rule.id, *each)));
     }
 }
 

@@ -64,6 +64,11 @@ impl Kin {
         before.map_or(0, |before| self.now.sum.saturating_sub(before.sum))
     }
 
+    /// Whether they have fallen.
+    pub(crate) fn fell(&self) -> bool {
+        self.is_same_call() && self.is_alike() && self.before.is_some_and(|before| self.now.sum < before.sum)
+    }
+
     /// Whether the latest call of its kind failed for the same root cause, or got an answer with the same heading but
     /// for figures.
     pub(crate) fn is_alike(&self) -> bool {

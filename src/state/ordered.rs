@@ -1,7 +1,7 @@
 //! What the user and the system have asked the run to repeat on purpose.
 
 use crate::codec::codec;
-use crate::text::{ordered_times, orders_sweep, orders_wait};
+use crate::text::{Sweep, ordered_times, orders_sweep, orders_wait};
 
 /// How often something is to be done, by the user's latest message and the system's latest order, 0 for no such order;
 /// and whether the user asked to wait for something or to go through many things.
@@ -10,7 +10,7 @@ pub(crate) struct Ordered {
     by_user: u16,
     by_system: u16,
     pub(crate) waits: bool,
-    pub(crate) sweeps: bool,
+    pub(crate) sweeps: Sweep,
     /// The low half of the sequence number of the user's latest message.
     said: u32,
 }
@@ -24,7 +24,7 @@ impl Ordered {
         let before = if goes_on { *self } else { Self::default() };
         self.by_user = before.by_user.max(ordered_times(text) as u16);
         self.waits = before.waits || orders_wait(text);
-        self.sweeps = before.sweeps || orders_sweep(text);
+        self.sweeps = before.sweeps.max(orders_sweep(text));
         self.said = event as u32;
     }
 

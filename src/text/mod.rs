@@ -95,7 +95,7 @@ pub(crate) use named::{ToolName, keeps_notes};
 pub(crate) use nature::{Nature, mistake, nature, told, transient, waited};
 pub(crate) use nearest::nearest;
 pub(crate) use novelty::{BLOCK_WORDS, Novelty};
-pub(crate) use orders::{ordered_times, orders_sweep, orders_wait};
+pub(crate) use orders::{Sweep, ordered_times, orders_sweep, orders_wait};
 pub(crate) use outcome::{ComparedText, Empty, Glance, OutcomeFacts, Scratch, glance, outcome, seen};
 pub(crate) use refusal::Refusal;
 pub(crate) use replaced::{Replaced, replaced};

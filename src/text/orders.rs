@@ -4,6 +4,7 @@
 //! An agent that does what was ordered goes round in circles on purpose.
 
 use super::words::{is_in, place_in, same};
+use crate::codec::codec;
 use alloc::{borrow::Cow, vec::Vec};
 
 /// Bytes of the longest message that is read: a longer one is a brief with figures of its own.
@@ -46,8 +47,16 @@ const FOR: &str = "a auf bis che finché for hasta jusqu'à on que till til unti
 const LOOK: &str = "checking looking monitoring pinging polling probing refreshing watching";
 const LOOK_UNTIL: &str = "ask check look monitor observe ping probe query refresh watch";
 const UNTIL: &str = "til till until";
-/// Verbs of what is done again and again until something happens.
-const AGAIN: &str = "call execute launch loop repeat rerun run start";
+/// Verbs of looking on, and what may follow after them to end it: `tell me when`, `let us know once`.
+const WATCHES: &str = "monitor observe watch";
+const ME: &str = "know me us";
+const WHEN: &str = "once when";
+/// Verbs of what is done again and again until something happens, the words for that, and verbs of what may happen.
+const AGAIN: &str = "call ejecuta ejecute esegui execute exécute führe lance launch loop relance repeat repeating repita repite \
+    répète rerun ripeti rode run running start starte teste wiederhole";
+const TILL: &str = "até bis finché hasta jusqu'à que til till until";
+const FAILS: &str = "abstürzt break breaks bricht crash crashes échoue fail fails failure falha falla fallisce fehlschlägt plante \
+    scheitert";
 /// Words after which `poll` is a noun; and verbs of work that is repeated until it succeeds, which is not looking.
 const ARTICLES: &str = "a an another opinion our straw that the their this your";
 const WORK: &str = "change correct debug edit fix implement improve make mend refactor repair rewrite write";
@@ -64,7 +73,8 @@ const TO: &str = "and through to";
 
 /// The sentences of a text, and clauses up to a semicolon.
 fn sentences(text: &str) -> impl Iterator<Item = &str> {
-    text.split(['.', '!', '?', ';', '\n'])
+    // A dot within a name, `tests/tide.py`, ends nothing.
+    text.split(['!', '?', ';', '\n']).flat_map(|part| part.split(". "))
 }
 
 fn words(sentence: &str) -> impl Iterator<Item = &str> {
@@ -78,17 +88,20 @@ pub(crate) fn orders_wait(text: &str) -> bool {
 
 fn waits_in(sentence: &str) -> bool {
     let words: Vec<&str> = words(sentence).collect();
-    let (mut before, mut last, mut looks) = ("", "", false);
+    let (mut before, mut last, mut looks, mut watches) = ("", "", false, false);
     for (at, word) in words.iter().enumerate() {
         let ordered = is_in(FOR, word) && is_in(WAIT, last) && !is_in(NEVER, before)
             || same(word, "poll") && !is_in(NEVER, last) && !is_in(ARTICLES, last)
             || is_in(LOOK, word) && (same(last, "keep") || same(last, "continue"))
-            || is_in(UNTIL, word) && looks;
+            || is_in(UNTIL, word) && looks
+            // `Watch the log and tell me when an error appears`.
+            || is_in(WHEN, word) && watches && is_in(ME, last);
         if ordered {
             // `wait for the user's approval`, `wait for my go-ahead`
             let mut next = words.iter().skip(at + 1).take(3);
             return !next.any(|next| is_in(NOBODY, next));
         }
+        watches |= is_in(WATCHES, word);
         looks = (looks || is_in(LOOK_UNTIL, word) && !is_in(NEVER, last)) && !is_in(WORK, word);
         (before, last) = (last, word);
     }
@@ -96,30 +109,68 @@ fn waits_in(sentence: &str) -> bool {
 }
 
 /// Phrases that say that many things are to be gone through, separated by bars.
-const SWEEPS: &str = "einer nach dem anderen|eins nach dem anderen|jeden po drugim|nacheinander|one after another\
+const SWEEPS: &str = "brute force|brute-force|einer nach dem anderen|eins nach dem anderen|jeden po drugim|nacheinander|one after another\
     |one after the other|one by one|um a um|um por um|un par un|un à un|una por una|une par une|uno a uno\
     |uno por uno|which of these|één voor één|один за другим|一つずつ|逐一|逐个|하나씩";
 
+/// Whether an order is about many things.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Sweep {
+    #[default]
+    No,
+    /// It is about several things, perhaps many: for some of them, nothing may be found.
+    Several,
+    /// They are to be gone through one after the other.
+    Many,
+}
+codec!(enum Sweep { No: 0, Several: 1, Many: 2 });
+
 /// Whether a text orders to go through many things one after the other, or to check that they fail.
-pub(crate) fn orders_sweep(text: &str) -> bool {
+pub(crate) fn orders_sweep(text: &str) -> Sweep {
     let sweeps = |text: &str| {
         let lower = text.to_ascii_lowercase();
         SWEEPS.split('|').any(|sweep| lower.contains(sweep))
     };
-    text.len() <= LONGEST && (sweeps(text) || wants_failures(text) || sentences(text).any(chooses))
+    if text.len() > LONGEST {
+        Sweep::No
+    } else if sweeps(text) || wants_failures(text) {
+        Sweep::Many
+    } else {
+        sentences(text).map(chooses).max().unwrap_or_default()
+    }
 }
 
 /// Words that ask for some of a number of things, if one of the second list directly follows.
 const WHICH: &str = "cuál cuáles quais qual quale quali welche welcher welches which";
 const OF: &str = "das de dei delle den der di dos of";
+/// Words that may follow them before the things themselves.
+const OURS: &str = "my our the their these those your";
 /// Words after those within which the number stands: `which of our 24 shards`.
 const BEFORE_NUMBER: usize = 3;
 
-/// Whether a sentence asks which of several things is meant, and says how many they are.
-fn chooses(sentence: &str) -> bool {
+/// Whether a sentence asks which of several things is meant, says how many they are, or has each of them looked at.
+fn chooses(sentence: &str) -> Sweep {
     let words: Vec<&str> = words(sentence).collect();
     let of = words.windows(2).position(|pair| matches!(*pair, [which, of] if is_in(WHICH, which) && is_in(OF, of)));
-    of.is_some_and(|of| words.iter().skip(of + 2).take(BEFORE_NUMBER).any(|word| number(word).is_some()))
+    let some = |of: usize| words.iter().skip(of).take(BEFORE_NUMBER);
+    let many =
+        |of: usize| some(of).next().is_some_and(|word| is_in(OURS, word)) && some(of + 1).any(|word| is_many(word));
+    match (words.as_slice(), of) {
+        // `Check if any of the links are dead`: some may well be.
+        ([first, second, third, ..], _) if is_in(SEE, first) && is_in("if whether", second) && is_in(THAT, third) => {
+            Sweep::Many
+        }
+        (_, Some(of)) if some(of + 2).any(|word| number(word).is_some()) => Sweep::Many,
+        (_, Some(of)) if many(of + 2) => Sweep::Several,
+        // `For each harbour, find its master`.
+        ([first, second, ..], _) if same(first, "for") && is_in("each every", second) => Sweep::Several,
+        _ => Sweep::No,
+    }
+}
+
+/// Whether an English word is a plural by its end.
+fn is_many(word: &str) -> bool {
+    word.len() > 3 && word.ends_with('s') && !word.ends_with("ss")
 }
 
 /// Words that order to check whether something holds, words that follow them, and words for being refused.
@@ -176,7 +227,8 @@ fn of_sentence(sentence: &str) -> u32 {
     let words: Vec<&str> = words(sentence).collect();
     let has = |list: &str| words.iter().any(|word| is_in(list, word));
     // `Run it until it fails, at most 40 times`: as often as it takes.
-    let repeats = has(AGAIN) && has(UNTIL) && !has(WORK);
+    let repeats = has(AGAIN) && has(TILL) && !has(WORK);
+    let provokes = repeats && has(FAILS) && !has(NEVER);
     let (mut before, mut most, mut every) = ([""; 4], ranged(&words), 0_u32);
     for (at, word) in words.iter().enumerate() {
         if is_in(TOLD, word) {
@@ -208,7 +260,7 @@ fn of_sentence(sentence: &str) -> u32 {
         }
         before = [before[1], before[2], before[3], word];
     }
-    most
+    if provokes && most == 0 { WATCH } else { most }
 }
 
 /// What a text in a script without spaces orders: `テストを15回`, `每5分钟`. `第3次` is an ordinal and does not count.
@@ -240,6 +292,7 @@ mod tests {
         for text in [
             "Deploy the shop and wait until the pod runs",
             "Start it, then watch the log until the server is up.",
+            "Watch the log and tell me when an error appears",
             "Wait for the database to come up; then migrate",
             "poll the name server, please",
             "Keep checking the queue",
@@ -269,6 +322,13 @@ mod tests {
     #[test]
     fn sweeps() {
         for text in [
+            "Which of the harbours sell diesel?",
+            "Find which of our lamps are out",
+            "For each harbour, find the master. Harbours: Ems, Jade, Elbe",
+        ] {
+            assert_eq!(orders_sweep(text), Sweep::Several, "{text}");
+        }
+        for text in [
             "Look at them one after the other",
             "Prüfe die Häfen nacheinander",
             "Try them one by one",
@@ -276,8 +336,10 @@ mod tests {
             "Check which of the 20 links are dead",
             "Find which of our twenty lamp lists has Ida's name.",
             "Welche der 12 Häfen antworten nicht?",
+            "Open the lock of the exercise, brute force allowed",
+            "Check if any of the links on the page are dead",
         ] {
-            assert!(orders_sweep(text), "{text}");
+            assert_eq!(orders_sweep(text), Sweep::Many, "{text}");
         }
         for text in [
             "Check that a guest is refused on all doors of the harbour",
@@ -285,7 +347,7 @@ mod tests {
             "Run the negative cases of the berth API",
             "Prüfe, dass der Gast überall abgewiesen wird",
         ] {
-            assert!(orders_sweep(text), "{text}");
+            assert_eq!(orders_sweep(text), Sweep::Many, "{text}");
         }
         for text in [
             "Check why the guest is refused",
@@ -301,17 +363,19 @@ mod tests {
             "Build the door. Check that a guest is refused.",
             "Test the price and ship it. It was rejected twice.",
         ] {
-            assert!(!orders_sweep(text), "{text}");
+            assert_eq!(orders_sweep(text), Sweep::No, "{text}");
         }
         for text in [
             "Which of them is one?",
+            "Which of the glass is thicker?",
+            "Check if the build is green",
             "Find out which of the two is wrong",
             "Say which it is. Of the 20 lamps two are lit",
             "Which 20 lamps are lit?",
             "By one and one",
             "",
         ] {
-            assert!(!orders_sweep(text), "{text}");
+            assert_eq!(orders_sweep(text), Sweep::No, "{text}");
         }
     }
 
@@ -322,6 +386,11 @@ mod tests {
             ("switch it on and off ten times", 10),
             ("five runs each, interleaved", 10),
             ("Do it 4294967295 of each", MOST),
+            ("Run pytest tests/test_tide.py until it fails, at most 50 times", 50),
+            ("Keep running the test until you see a failure", WATCH),
+            ("Führe den Test so oft aus, bis er fehlschlägt", WATCH),
+            ("Run it until it no longer fails", 0),
+            ("Run the tests and mend what fails until they pass", 0),
             ("take 3 measurements per setting", 6),
             ("10 km per day", 0),
             ("toss it 12x", 12),

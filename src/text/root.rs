@@ -82,7 +82,8 @@ fn marked_line(output: &str) -> Option<&str> {
     });
     // The errors that were counted are further up.
     let amid = || Lines(head).map(trimmed).find(|line| names_error(line) || is_not_ok(line));
-    let line = marked.or_else(|| (counted || exited.is_some()).then(amid).flatten()).or(exited)?;
+    let line = marked.or_else(|| (counted || exited.is_some()).then(amid).flatten()).or(exited);
+    let line = line.or_else(|| Lines(head).map(trimmed).find(|line| is_numbered(line)))?;
     let line = ends::head(line, LINE);
     (letters(line) >= LETTERS).then(|| undated(line))
 }
@@ -122,6 +123,12 @@ fn is_not_ok(line: &str) -> bool {
         let aside = ["# TODO", "# SKIP"].iter().any(|aside| test.contains(aside));
         test.starts_with(|char: char| char.is_ascii_digit()) && !aside
     })
+}
+
+/// Whether a line names a failing test by number, as ExUnit does: `2) test adds tax (CartTest)`.
+fn is_numbered(line: &str) -> bool {
+    let test = line.trim_start_matches(|char: char| char.is_ascii_digit()).strip_prefix(") test ");
+    test.is_some_and(|test| test.ends_with(')')) && counts(line)
 }
 
 /// Whether a line says that tests failed without naming one: `FAIL shop/cart 0.004s`, `# fail 1`, `failed: 1`, `1 fail`.
@@ -229,10 +236,15 @@ fn undated(line: &str) -> &str {
     rest
 }
 
-/// The first line of an output that is marked as an error.
+/// The first line of an output that is marked as an error, or the one that it introduces: `CMake Error at tide.cmake:7:`.
 pub(crate) fn first_mark(output: &str) -> Option<&str> {
     let head = ends::head(output, END);
-    let line = || head.lines().map(str::trim).find(|line| is_marked(line) && !counts_failing(line));
+    let line = || {
+        let mut lines = head.lines().map(str::trim);
+        let marked = lines.find(|line| is_marked(line) && !counts_failing(line))?;
+        let introduced = if marked.ends_with(':') { lines.find(|line| !line.is_empty()) } else { None };
+        Some(introduced.unwrap_or(marked))
+    };
     holds_mark(head.as_bytes()).then(line).flatten()
 }
 
@@ -576,6 +588,22 @@ mod tests {
 
     fn tokens(code: &str) -> Tokens {
         Tokens::of(&ToolCall { tool: "run".into(), args: Some(json!({ "code": code })), ..ToolCall::default() })
+    }
+
+    #[test]
+    fn tests_by_number_and_what_a_mark_introduces() {
+        let of_test = |name: &str| {
+            alloc::format!(
+                "..F\n\n  1) test {name} (RiverTest)\n     test/river_test.exs:20\n     Assertion with == failed\n     left:  nil\n\nFinished in 0.05 seconds\n3 tests, 1 failure\n\nRandomized with seed 391200\n"
+            )
+        };
+        assert_eq!(root_line(&of_test("rises in spring")), Some("1) test rises in spring (RiverTest)"));
+        let missing = |name: &str| {
+            alloc::format!(
+                "CMake Error at /usr/share/Find.cmake:230 (message):\n  Could NOT find {name}\nCall Stack (most recent call first):\n  cmake/river.cmake:7 (find_package)\n\n-- Configuring incomplete, errors occurred!\n"
+            )
+        };
+        assert_eq!(first_mark(&missing("TIDE")), Some("Could NOT find TIDE"));
     }
 
     #[test]

@@ -174,17 +174,16 @@ const LINE_OF_WAIT: usize = 24;
 /// of code (`await tools.write_stdin({session_id: 7, chars: ""})`).
 pub(super) fn awaits_output(call: &ToolCall) -> bool {
     const WRITES: &str = "write_stdin";
-    let empty = |code: &str| code.contains("chars:\"\"") || code.contains("chars: \"\"");
-    named_arguments(call).is_some_and(|arguments| {
-        if call.tool.ends_with(WRITES) {
-            return arguments.get("chars").and_then(Value::as_str) == Some("");
-        }
-        let mut values = arguments.values();
-        let code = values.next().and_then(Value::as_str).filter(|_| values.next().is_none());
-        code.is_some_and(|code| {
-            code.len() <= LINE_OF_CODE && code.contains('{') && code.contains(WRITES) && empty(code)
+    let Some(arguments) = named_arguments(call) else { return false };
+    if call.tool.ends_with(WRITES) {
+        return arguments.get("chars").and_then(Value::as_str) == Some("");
+    }
+    let code = || arguments.values().next().and_then(Value::as_str);
+    arguments.len() == 1
+        && code().is_some_and(|code| {
+            let writes = code.len() <= LINE_OF_CODE && code.contains('{') && code.contains(WRITES);
+            writes && (code.contains("chars:\"\"") || code.contains("chars: \"\""))
         })
-    })
 }
 
 /// How long a call waits before it does what it is for, according to itself.

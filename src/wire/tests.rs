@@ -163,7 +163,8 @@ fn what_must_be_there_is_asked_for() {
     assert_eq!(scratch.read(&with("step", -1)), None);
     assert_eq!(scratch.read(&with("tokens", -1)), None);
     assert_eq!(scratch.read(&with("costMicros", -1)), None);
-    assert_eq!(scratch.read(&with("exitCode", 1 << 31)), None);
+    assert_eq!(scratch.read(&with("exitCode", 1 << 32)), None);
+    assert!(scratch.read(&with("exitCode", 0xc000_0005)).is_some());
     assert!(scratch.read(&with("exitCode", -(1 << 31))).is_some());
 }
 
