@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 use typed::typed;
 
-#[cfg(any(feature = "js", test))]
+#[cfg(any(feature = "js", fuzzing, test))]
 pub(crate) use read::exit_code;
 
 /// Creates a detector from a configuration document; blank text means the recommended configuration.

@@ -76,8 +76,8 @@ function written(code: ErrorCode): (field: string, value: unknown) => unknown {
 function hidden(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
   if (typeof prototype !== "object" || prototype === null || prototype === Object.prototype) return false;
-  // Of another realm, or of a class that has nothing but its own name.
-  if (value.constructor?.name === "Object" || Array.isArray(value)) return false;
+  // Of another realm, a list, or an expression, of which little is lost.
+  if (value.constructor?.name === "Object" || Array.isArray(value) || value instanceof RegExp) return false;
   return Object.keys(value).length === 0 && Reflect.ownKeys(prototype).length > 1;
 }
 

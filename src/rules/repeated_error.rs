@@ -14,9 +14,10 @@ use crate::text::{Asks, Key, asked_wait, backoff, combine, mark, printable, prog
 use alloc::format;
 
 const EVIDENCE: usize = 5;
-/// Weights of an error, in sixths. Two thirds: another question, to a service that may be back by then. Half: it came back unchanged after a new mutation, or it names something else after
-/// the tool has worked. A third: the agent waited before it as such errors ask. Nothing if it was waited out
-/// ([`Step::is_waited_out`]): `repeated-call` tolerates that, up to its own limit.
+/// Weights of an error, in sixths. Two thirds: another question, to a service that may be back by then. Half: it came
+/// back unchanged after a new mutation, or it names something else after the tool has worked. A third: the agent waited
+/// before it as such errors ask. Nothing if it was waited out ([`Step::is_waited_out`]): `repeated-call` tolerates that,
+/// up to its own limit.
 const WHOLE: u8 = 6;
 const MOST: u8 = 4;
 const HALF: u8 = 3;

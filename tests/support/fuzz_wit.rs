@@ -112,7 +112,7 @@ impl Tell<String> for Value {
     }
 }
 
-impl Tell<Vec<(String, String)>> for std::collections::BTreeMap<String, String> {
+impl Tell<Vec<(String, String)>> for model::ByName<String> {
     fn tell(self) -> Vec<(String, String)> {
         self.into_iter().collect()
     }

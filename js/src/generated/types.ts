@@ -1186,7 +1186,7 @@ export interface ToolConfig {
  */
 export interface ToolCallEvent extends Context {
   /**
-   * The arguments: any JSON value, nested at most 120 levels deep.
+   * The arguments: any JSON value, nested at most 120 levels deep. The text of a JSON object, as model APIs send it, is read as that object.
    */
   args?: unknown;
   /**
