@@ -54,7 +54,7 @@ const WHEN: &str = "once when";
 /// Verbs of what is done again and again until something happens, the words for that, and verbs of what may happen.
 const AGAIN: &str = "call ejecuta ejecute esegui execute exécute führe lance launch loop relance repeat repeating repita repite \
     répète rerun ripeti rode run running start starte teste wiederhole";
-const TILL: &str = "até bis finché hasta jusqu'à que til till until";
+const TILL: &str = "até bis finché hasta jusqu'à til till until";
 const FAILS: &str = "abstürzt break breaks bricht crash crashes échoue fail fails failure falha falla fallisce fehlschlägt plante \
     scheitert";
 /// Words after which `poll` is a noun; and verbs of work that is repeated until it succeeds, which is not looking.
@@ -390,6 +390,8 @@ mod tests {
             ("Keep running the test until you see a failure", WATCH),
             ("Führe den Test so oft aus, bis er fehlschlägt", WATCH),
             ("Run it until it no longer fails", 0),
+            ("Ejecuta la prueba que falla", 0),
+            ("Ejecuta la prueba hasta que falla", WATCH),
             ("Run the tests and mend what fails until they pass", 0),
             ("take 3 measurements per setting", 6),
             ("10 km per day", 0),
