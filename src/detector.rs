@@ -109,6 +109,8 @@ impl Detector {
         metrics::remembered(metrics, before, (run.rules.task_loop.totals(), run.evicted));
         let cut_short = core::mem::take(&mut self.scratch.cut_short);
         metrics.patterns_cut_short = metrics.patterns_cut_short.saturating_add(cut_short.into());
+        let without_call = core::mem::take(&mut self.scratch.without_call);
+        metrics.results_without_call = metrics.results_without_call.saturating_add(without_call.into());
         metrics::tally(metrics, judgement.as_ref(), event, &self.settings.config);
         self.settle();
         Ok(verdict(judgement, seq))

@@ -17,7 +17,7 @@ use crate::model::{
     ReportFormat, ResetReason, Scenario, Scope, TraceEvent, Verdict,
 };
 use crate::profiles;
-use crate::text::nearest;
+use crate::text::{meant, nearest};
 use alloc::{borrow::Cow, format, string::String, string::ToString, vec::Vec};
 use core::fmt::Write;
 pub use diagnose::{in_force, normalise};
@@ -380,7 +380,7 @@ fn event_from(mut map: Map<String, Value>, path: &str) -> Result<Event, Error> {
         None => return Err(Error::new(ErrorCode::InvalidEvent, "missing field").at(format!("{path}type"))),
     };
     read::types(&kind).map_err(|known| {
-        let told = match nearest(&kind, known.split(", ")) {
+        let told = match meant(&kind, || known.split(", ")) {
             Some(meant) => format!("unknown event type, did you mean `{meant}`?"),
             None => format!("unknown event type, expected one of {known}"),
         };

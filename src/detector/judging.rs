@@ -439,7 +439,10 @@ impl<'a> Judging<'a> {
                 }
                 Some(call)
             }
-            Matched::None => None,
+            Matched::None => {
+                self.scratch.without_call |= !self.context.synthetic;
+                None
+            }
             Matched::Replay => return,
         };
         // A refusal or an answer by the host itself settles the call but says nothing about the agent; neither does a

@@ -6,7 +6,7 @@
 
 use crate::json::tree::Tree;
 use crate::model::{Error, ErrorCode};
-use crate::text::nearest;
+use crate::text::meant;
 use alloc::{
     format,
     string::{String, ToString},
@@ -29,30 +29,6 @@ pub(super) fn typed<T: DeserializeOwned>(value: Value, code: ErrorCode, prefix: 
 fn read<T: DeserializeOwned>(value: &Value) -> Result<T, String> {
     T::deserialize(Tree(value)).map_err(|error| error.to_string())
 }
-
-/// Names that fields and outcomes have in other systems, and their names here.
-const OTHER_NAMES: [(&str, &str); 20] = [
-    ("arguments", "args"),
-    ("blocked", "not-executed"),
-    ("content", "output"),
-    ("content", "text"),
-    ("failed", "error"),
-    ("failure", "error"),
-    ("id", "callId"),
-    ("input", "args"),
-    ("name", "tool"),
-    ("result", "output"),
-    ("runId", "run"),
-    ("run_id", "run"),
-    ("skipped", "not-executed"),
-    ("status", "outcome"),
-    ("success", "ok"),
-    ("time", "at"),
-    ("timestamp", "at"),
-    ("toolCallId", "callId"),
-    ("toolName", "tool"),
-    ("tool_name", "tool"),
-];
 
 /// Turns `message` into an error that names its field. `read` reads the value again and returns what is wrong with it.
 #[inline(never)]
@@ -78,9 +54,7 @@ pub(super) fn blame(
         Some((_, rest)) if missing.is_some() => Error::new(code, format!("missing field{rest}")),
         Some((name, rest)) => {
             let known = || rest.split('`').skip(1).step_by(2);
-            let other =
-                OTHER_NAMES.iter().find(|(other, meant)| *other == name && known().any(|known| known == *meant));
-            let told = match other.map(|(_, meant)| *meant).or_else(|| nearest(name, known())) {
+            let told = match meant(name, known) {
                 Some(meant) => {
                     // Enum values are few enough to list them all.
                     let (all, mark) = if is_value { (rest, ';') } else { ("", ',') };
@@ -359,6 +333,23 @@ mod tests {
                 "unknown field, did you mean `outcome`?",
             ),
             (r#"{"type":"tool_call"}"#, "type", "unknown event type, did you mean `tool-call`?"),
+            (r#"{"type":"tool_use"}"#, "type", "unknown event type, did you mean `tool-call`?"),
+            (r#"{"type":"function_call_output"}"#, "type", "unknown event type, did you mean `tool-result`?"),
+            (r#"{"type":"assistant"}"#, "type", "unknown event type, did you mean `message`?"),
+            (
+                r#"{"type":"tool-call","tool":"t","tool_call_id":"a"}"#,
+                "tool_call_id",
+                "unknown field, did you mean `callId`?",
+            ),
+            (r#"{"type":"tool-call","tool":"t","params":{}}"#, "params", "unknown field, did you mean `args`?"),
+            (r#"{"type":"tool-call","tool":"t","session-id":"a"}"#, "session-id", "unknown field, did you mean `run`?"),
+            (
+                r#"{"type":"tool-result","tool":"t","isError":true}"#,
+                "isError",
+                "unknown field, did you mean `outcome`?",
+            ),
+            (r#"{"type":"tool-result","tool":"t","code":1}"#, "code", "unknown field, did you mean `exitCode`?"),
+            (r#"{"type":"message","role":"user","body":"a"}"#, "body", "unknown field, did you mean `text`?"),
             (r#"{"type":"toolCall"}"#, "type", "unknown event type, did you mean `tool-call`?"),
             (r#"{"type":"telephone"}"#, "type", "unknown event type, expected one of tool-call, "),
             (

@@ -414,6 +414,9 @@ pub struct Metrics {
     /// How often matching a pattern of `patterns.volatile` or `patterns.signatures` was aborted because it would have
     /// taken too many steps on one text, so that the rest of the text was not matched.
     pub patterns_cut_short: u64,
+    /// Results that belong to no recorded call: their ids are not those of the calls, or the calls were not recorded.
+    /// What such a result repeats is found only in part.
+    pub results_without_call: u64,
     /// Runs forgotten because they were idle.
     pub runs_collected: u64,
     /// Resets requested.

@@ -4,6 +4,7 @@
 //! rung of its ladder. Rules know nothing about verdicts; `policy` turns signals into verdicts. To add a rule, write
 //! its file and add one line to the `registry!` below.
 
+mod asked;
 mod continuation_loop;
 mod counter;
 mod cycle;

@@ -1,13 +1,15 @@
 //! Catches: questions in natural language whose answers contain nothing new; parts of a few files or pages that
 //! are read again and again, cut differently each time ([`looks`]).
-//! Must not catch: answers with new words or numbers; short acknowledgements; anything but natural language (on code
-//! and commands this measure fires on most healthy runs); a file that is read on, or read again before it is changed.
+//! Must not catch: answers with new words or numbers; one thing after another that is asked about, with answers about
+//! each; short acknowledgements; anything but natural language (on code and commands this measure fires on most healthy
+//! runs); a file that is read on, or read again before it is changed.
 //! Idea: a searcher depends on the novelty of the answer, not of the question.
 
 mod looks;
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation, ToolResult};
+use crate::rules::asked::NewlyAsked;
 use crate::rules::streak::{Streak, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, SignalParts};
 use crate::state::{Call, Ring, Step};
@@ -30,10 +32,11 @@ pub(crate) struct NoNewInformation;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     known: Words,
+    asked: NewlyAsked,
     agents: Ring<Agent>,
     looks: Looks,
 }
-codec!(struct State { known, agents, looks });
+codec!(struct State { known, asked, agents, looks });
 
 #[derive(Clone, Debug)]
 struct Agent {
@@ -108,7 +111,12 @@ impl State {
             return None;
         }
         // Hit counts and durations change by themselves.
-        if numbers > 0 && numbers.max(new - numbers) * NUMBERS > words || new * 10 >= words || step.facts.waiting {
+        let told = self.asked.is_answered(step.words(result));
+        if numbers > 0 && numbers.max(new - numbers) * NUMBERS > words
+            || new * 10 >= words
+            || step.facts.waiting
+            || told
+        {
             self.agents.retain(|known| known.agent != step.agent);
             return None;
         }
@@ -166,7 +174,7 @@ impl Rule for NoNewInformation {
         match fact {
             Fact::Call(call, payload) if is_question(call) => {
                 // Words that an answer repeats from its question are not new.
-                payload.words().iter().for_each(|word| _ = state.known.learn(*word));
+                state.asked.asks(payload.words(), |word| state.known.learn(word));
                 None
             }
             Fact::Step(step, result) => {
@@ -187,6 +195,7 @@ impl Rule for NoNewInformation {
 
     fn fits(state: &State) -> bool {
         state.agents.len() <= AGENTS
+            && state.asked.fits()
             && state.agents.iter().all(|agent| agent.answers.fits())
             && state.looks.fits()
             && (state.known.0.is_empty() || state.known.0.len() == PLACES)

@@ -53,8 +53,9 @@ const ASLEEP: i64 = 600_000;
 const HELD: u32 = 2_000;
 /// Bytes from which an answer is content of its own, a page, rather than a short reply.
 const PAGE: usize = 200;
-/// Bytes from which an answer says more than a mere acknowledgement.
+/// Bytes from which an answer says more than a mere acknowledgement, and from which even one of few words does.
 const ACKNOWLEDGED: usize = 16;
+const FEW_WORDS: usize = 64;
 /// Letters and digits in a row from which they may be the digest of an image.
 const DIGEST: usize = 16;
 /// Milliseconds of a second. A clock that shows whole seconds is less than one off.
@@ -170,19 +171,20 @@ impl Codec for Likeness {
 /// What is known of the latest occurrence, in one byte: the position of its outcome in [`Outcome::ALL`]; whether it
 /// failed; whether waiting is expected, which triples the thresholds; whether the call is work, that is, changes
 /// something, has a target or searches, as opposed to a thought written down; whether it opened a page; and whether its
-/// answers move.
+/// answers move, or differ in what does not count.
 #[derive(Clone, Copy, Debug)]
-struct Flags(u8);
+struct Flags(u16);
 codec!(struct Flags(_));
 
 impl Flags {
-    const PATIENT: u8 = 1;
-    const FAILED: u8 = 2;
+    const PATIENT: u16 = 1;
+    const FAILED: u16 = 2;
     /// The lowest of the outcome's three bits.
     const OUTCOME: u32 = 2;
-    const WORK: u8 = 32;
-    const OPENED: u8 = 64;
-    const MOVES: u8 = 128;
+    const WORK: u16 = 32;
+    const OPENED: u16 = 64;
+    const MOVES: u16 = 128;
+    const VARIES: u16 = 256;
 
     /// `alone`: nothing else was done since the previous occurrence. `waited`: that was so long ago as when something is
     /// being watched.
@@ -197,9 +199,9 @@ impl Flags {
         };
         let patient = call.polling || step.facts.waiting || waits;
         let work = call.mutates || call.target.is_some() || matches!(call.asks, Asks::Search | Asks::Record);
-        let flag = |holds: bool, flag: u8| if holds { flag } else { 0 };
+        let flag = |holds: bool, flag: u16| if holds { flag } else { 0 };
         let flags = flag(page, Self::OPENED) | flag(work, Self::WORK) | flag(failed, Self::FAILED);
-        Self((step.outcome as u8) << Self::OUTCOME | flags | flag(patient, Self::PATIENT))
+        Self((step.outcome as u16) << Self::OUTCOME | flags | flag(patient, Self::PATIENT))
     }
 
     fn outcome(self) -> Outcome {
@@ -237,6 +239,17 @@ impl Flags {
 
     const fn opened(self) -> bool {
         self.0 & Self::OPENED != 0
+    }
+
+    /// Whether outcomes that count as equal differed, in a time or an id.
+    const fn varies(self) -> bool {
+        self.0 & Self::VARIES != 0
+    }
+
+    const fn note_varies(&mut self, varies: bool) {
+        if varies {
+            self.0 |= Self::VARIES;
+        }
     }
 }
 
@@ -497,6 +510,7 @@ impl Entry {
                     self.points.busy = self.points.busy.saturating_add(points as u16);
                 }
                 self.points.all = self.points.all.saturating_add(points);
+                flags.note_varies(self.flags.varies() || self.likeness.exact != Likeness::of(&step.facts).exact);
                 self.times = self.times.saturating_add(1);
                 self.sightings.push(step.sighting);
             }
@@ -565,11 +579,14 @@ impl Entry {
             1 => "all but once".into(),
             _ => ["all but ", &number(others), " times"].concat().into(),
         };
+        let varied = if self.flags.varies() { ", apart from figures, times or ids" } else { "" };
         let message = if custom {
-            ["`", &tool, "` occurred ", &times, " times with the same key, and with the same outcome ", &each].concat()
+            ["`", &tool, "` occurred ", &times, " times with the same key, and with the same outcome ", &each, varied]
+                .concat()
         } else {
             let came = outcome_words(self.flags.outcome(), self.flags.failed());
-            ["`", &tool, "` was called ", &times, " times with the same arguments and gave ", came, " ", &each].concat()
+            ["`", &tool, "` was called ", &times, " times with the same arguments and gave ", came, " ", &each, varied]
+                .concat()
         };
         let words = SignalParts {
             kind: "unchanged-outcome",
@@ -610,7 +627,12 @@ fn acts(call: &Call, result: Option<&ToolResult>) -> bool {
 
 /// Whether a call sends keys or gestures and is merely acknowledged: only a look shows what it did.
 fn steers(call: &Call, result: Option<&ToolResult>) -> bool {
-    result.is_some_and(|result| result.output.len() < ACKNOWLEDGED)
+    let acknowledges = |answer: &str| {
+        // `Pressed ArrowDown`
+        let few = || answer.len() < FEW_WORDS && answer.split_whitespace().nth(3).is_none();
+        answer.len() < ACKNOWLEDGED || few() && !answer.bytes().any(|byte| byte.is_ascii_digit())
+    };
+    result.is_some_and(|result| acknowledges(&result.output))
         && (call.asks == Asks::Gesture || text::steers(&call.name))
 }
 

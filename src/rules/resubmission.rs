@@ -1,8 +1,8 @@
 //! Catches: consecutive attempts that hardly differ and end in the same root error: a cell with a new comment, a
 //! booking with the same sum.
 //! Must not catch: attempts with something else done in between, errors that move on, searches that find nothing,
-//! retries of what waiting may resolve, errors that each name another thing which is then fixed, listings that quote an
-//! error.
+//! retries of what waiting may resolve, errors that become fewer or that each name another thing which is then fixed,
+//! listings that quote an error.
 //! Idea: traces, line numbers and duplicated logs change around an error, its root does not; and a program that differs
 //! in a name or a comment is the same program. What a user says in between changes neither.
 
@@ -11,7 +11,7 @@ use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
 use crate::rules::streak::{Streak, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Payload, Rule, Signal, SignalParts, View, advisory};
 use crate::state::{Call, Step};
-use crate::text::{Empty, Key, Late, Tokens, combine, frame, mark, printable, progress, trimmed};
+use crate::text::{Empty, Key, Late, Left, Tokens, combine, frame, mark, printable, progress, trimmed};
 use crate::tuned;
 use alloc::{boxed::Box, format, vec::Vec};
 
@@ -40,6 +40,8 @@ struct Attempt {
     light: Key,
     /// How far along the error said that something was; 0 for the first of a row.
     progress: u32,
+    /// Errors or failing tests that it counted; 0 for none.
+    wrong: u32,
     tokens: Late<Tokens>,
     attempts: Streak,
     /// How many of the latest attempts were the same call with the same error.
@@ -55,7 +57,7 @@ struct Attempt {
     /// Each error has named something that none before it had.
     moves: bool,
 }
-codec!(struct Attempt { tool, root, call, light, progress, tokens, attempts, equal, apart, said, round, lines, moves });
+codec!(struct Attempt { tool, root, call, light, progress, wrong, tokens, attempts, equal, apart, said, round, lines, moves });
 
 impl Attempt {
     /// The evidence, in attempts. Fixing what each error names is progress, so more of such attempts are needed.
@@ -142,8 +144,10 @@ impl State {
     fn failed(&mut self, step: &Step, call: &Call, root: Key, tokens: Late<Tokens>, result: &ToolResult) -> &Attempt {
         let last = self.last.take().filter(|last| last.tool == step.tool && last.root == root);
         let how_far = if last.is_some() { progress(&result.output) } else { 0 };
+        let wrong = Left::wrong(&result.output).map_or(0, |left| left.count());
         let again = last.filter(|last| {
-            (last.progress == 0 || last.progress == how_far)
+            (wrong == 0 || wrong >= last.wrong)
+                && (last.progress == 0 || last.progress == how_far)
                 && (last.call == call.key
                     || last.tokens.get().alike(&tokens.get()) >= tuned::ATTEMPT_ALIKE.get() as usize)
         });
@@ -161,6 +165,7 @@ impl State {
             call: call.key,
             light: step.facts.light,
             progress: how_far,
+            wrong,
             tokens,
             attempts: Streak::default(),
             equal: 1,

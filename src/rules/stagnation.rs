@@ -14,7 +14,6 @@ mod kinds;
 mod plans;
 mod rederived;
 mod revisits;
-mod things;
 mod trouble;
 mod undone;
 mod views;
@@ -27,8 +26,6 @@ use crate::state::Step;
 use crate::text::{Edit, Key, combine};
 use agents::Agents;
 use alloc::string::String;
-use kinds::{line, trouble};
-use things::Outcome;
 
 /// Points if a kind of call comes to the same trouble again.
 const TROUBLE: u32 = 4;
@@ -40,8 +37,6 @@ const SUCCESS_VARIED: u32 = 3;
 const TROUBLE_CHANGED: u32 = 3;
 /// … and if the trouble is also reported in other words.
 const TROUBLE_REWORDED: u32 = 1;
-/// Points for a look at something that was changed, if it shows what was there before.
-const UNMOVED: u32 = 4;
 /// Points from which a finding is reported.
 const FULL: u32 = 12;
 
@@ -139,22 +134,14 @@ impl State {
         let listed = own.follows(step);
         let moved_on = own.trouble.moves_on(step, call, result, cx.salt);
         let beside = Before { moved_on, ..own.kinds.beside(step, call, listed, heard) };
-        let Before { changes, waits, .. } = beside;
+        let changes = beside.changes;
         let came = own.kinds.took(step, call, result, beside, cx.salt);
         let back = own.trouble.took(step, call, result, beside, cx.salt);
-        let thing = own.things.took(step, call, || {
-            let (trouble, length) = (trouble(step, result, cx.salt), result.output.len());
-            let line = line(step, result, trouble, cx.salt);
-            Outcome { trouble, line, length, changes, waits }
-        });
         let derived = own.rederived.took(step, call, &result.output, cx.salt);
         let again = own.kinds.any_again() || own.views.any_again();
         let revisited = again && own.revisits.took(step, call, result, beside);
         let seen = own.views.took(step, call, result, beside, cx.salt);
         let done = own.done.took(step, call, result, changes);
-        if let Some(thing) = thing.filter(|thing| reached(thing.points())) {
-            return Some(thing.signal(call, cx));
-        }
         if derived && reached(own.rederived.points()) {
             return own.rederived.signal(cx);
         }
@@ -176,7 +163,7 @@ impl State {
 
 impl Rule for Stagnation {
     const ID: &'static str = "stagnation";
-    const ABOUT: &'static str = "The same kind of call, or calls about the same thing, with the same result whatever is done in between; calls that had all been made before with the same answers, views that had all been seen before, plans written one after the other.";
+    const ABOUT: &'static str = "The same kind of call with the same result whatever is done in between; calls that had all been made before with the same answers, views that had all been seen before, plans written one after the other.";
     const UNIT: &'static str = "points";
     const LIMITS: Limits = Limits::ladder(FULL, 0, 0, 0);
     const OUTLIVES_EVIDENCE: bool = true;

@@ -295,10 +295,11 @@ impl Talk {
         if news.report || !self.custody.had(from) {
             self.custody.ends();
         }
-        let new = news.named || news.fresh * 3 > goal.weight() * 2;
         let delivers = custody::delivers(&asked.request);
-        if self.custody.counts(&asked.request, cx.salt) || new || delivers {
+        if self.custody.counts(&asked.request, cx.salt) || news.named || delivers {
             self.custody.names();
+        } else if news.fresh * 3 > goal.weight() * 2 {
+            self.custody.reworded();
         }
         if delivers {
             self.messages.clear();

@@ -93,7 +93,7 @@ pub(crate) use money::{cost_of, millionths};
 pub(crate) use mutation::{Edit, edit, kind, kind_of, mutates, quiet};
 pub(crate) use named::{ToolName, keeps_notes};
 pub(crate) use nature::{Nature, mistake, nature, told, transient, waited};
-pub(crate) use nearest::nearest;
+pub(crate) use nearest::{meant, nearest};
 pub(crate) use novelty::{BLOCK_WORDS, Novelty};
 pub(crate) use orders::{Sweep, ordered_times, orders_sweep, orders_wait};
 pub(crate) use outcome::{ComparedText, Empty, Glance, OutcomeFacts, Scratch, glance, outcome, seen};

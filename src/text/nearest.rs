@@ -5,6 +5,44 @@ const MISTAKES: usize = 3;
 /// Bytes of the longest word that may be a typo.
 const LONGEST: usize = 64;
 
+/// Names of fields, their values and event types here, each with those they have in other systems, in lower case and
+/// without separators.
+const OTHER_NAMES: &str = "\
+agent agentname author from sender speaker
+args arguments input kwargs parameters params toolinput
+assistant ai bot model
+at date time timestamp ts
+callId id toolcallid tooluseid
+collaboration delegation handoff
+delta chunk token
+error exception failed failure
+exitCode code exit exitstatus returncode
+message assistant system text user
+not-executed blocked cancelled skipped
+ok success
+outcome error iserror ok status success
+output content data response result stdout
+run conversationid runid session sessionid thread threadid
+system developer
+text body content message
+tool function functionname name toolname
+tool-call functioncall tool tooluse
+tool-result functioncalloutput functionresponse response result
+user human";
+
+/// The known word that another one was most likely meant to be: what other systems call by that word, or else the
+/// [`nearest`].
+pub(crate) fn meant<'a, K: Iterator<Item = &'a str>>(word: &str, known: impl Fn() -> K) -> Option<&'a str> {
+    let mut bare = word.to_ascii_lowercase();
+    bare.retain(|char| char != '_' && char != '-');
+    let other = OTHER_NAMES.lines().find_map(|line| {
+        let (name, others) = line.split_once(' ')?;
+        let name = known().find(|known| *known == name)?;
+        others.split(' ').any(|other| other == bare).then_some(name)
+    });
+    other.or_else(|| nearest(word, known()))
+}
+
 /// The known word that a mistyped one was most likely meant to be: the one at the smallest edit distance, if that is
 /// small for its length.
 pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {

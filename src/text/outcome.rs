@@ -89,6 +89,8 @@ pub(crate) struct Scratch {
     json: Buffers,
     /// How often a user's pattern exceeded its steps, until the caller takes the count.
     pub(crate) cut_short: u32,
+    /// A result belonged to no call, until the caller takes this.
+    pub(crate) without_call: bool,
     /// The detector's salt.
     pub(crate) salt: u64,
     class: Class,

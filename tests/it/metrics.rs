@@ -202,6 +202,21 @@ fn resolution_is_a_scopes_own() {
 }
 
 #[test]
+fn results_that_belong_to_no_call_are_counted() {
+    let mut detector = json::detector("{}").unwrap();
+    let call = |id: &str| format!(r#"{{"type":"tool-call","tool":"moor","args":{{}},"callId":"{id}"}}"#);
+    let result = |id: &str| format!(r#"{{"type":"tool-result","callId":"{id}","outcome":"ok","output":"moored"}}"#);
+    let given_up = r#"{"type":"tool-result","callId":"e","outcome":"ok","output":"given up","synthetic":true}"#;
+    for event in [call("a"), result("a"), result("a"), call("b"), result("B"), result("c"), given_up.into()] {
+        detector.check(&json::event(&result("d")).unwrap()).unwrap();
+        record(&mut detector, event);
+    }
+    assert_eq!(detector.metrics().results_without_call, 2);
+    let restored = Detector::restore(&detector.snapshot()).unwrap();
+    assert_eq!(restored.metrics().results_without_call, 2);
+}
+
+#[test]
 fn a_refusal_that_was_obeyed_is_counted() {
     let mut detector = json::detector(r#"{"phases":{"phases":{"test":{"maxVisits":2}}}}"#).unwrap();
     let enter = r#"{"type":"transition","task":"t","from":"test","to":"test"}"#;

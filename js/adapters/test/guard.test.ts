@@ -325,6 +325,12 @@ test("warnings are visible by default, once of each kind, and nothing that a cal
     "halt",
     "and takes no verdict",
   );
+  const warnings: string[] = [];
+  rounds(new Guard({ onVerdict: fails, onHalt: fails, onWarning: (message) => warnings.push(message), now }), 9);
+  assert.deepEqual(warnings, [
+    "[Loopwarden] your `onVerdict` failed, which changes nothing: callback",
+    "[Loopwarden] your `onHalt` failed, which changes nothing: callback",
+  ]);
   assert.doesNotThrow(() => rounds(new Guard({ now: fails, onWarning: fails }), 10));
 });
 

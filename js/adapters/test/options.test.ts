@@ -34,6 +34,11 @@ test("an option that does not exist is an error that names the one that was mean
 test("values that mean nothing are errors, and so is what an adapter does not take", () => {
   refused({ prompts: "user" }, /`prompts`: must be "human" or "host", got `user`/);
   refused({ maxRefusals: -1 }, /`maxRefusals`: must be a whole number/);
+  refused({ now: 1764460800000 }, /`now`: must be a function, got `1764460800000`/);
+  refused({ onHalt: "stop" }, /`onHalt`: must be a function, got `stop`/);
+  refused({ enabled: "false" }, /`enabled`: must be a boolean, got `false`/);
+  refused({ run: 7 }, /`run`: must be a string, got `7`/);
+  refused({ detector: {} }, /`detector`: must be a LoopDetector/);
   refused({ state: "1" }, /`state`: is kept elsewhere/, { state: "is kept elsewhere" });
   const options = { enabled: true, run: "a", state: undefined };
   assert.equal(checked(options, { state: "is kept elsewhere" }), options);

@@ -523,7 +523,7 @@ export class Guard {
       try {
         this.#options.onHalt?.(halt);
       } catch (cause) {
-        this.#warn(shared, cause);
+        this.#failed(shared, "onHalt", cause);
       }
     }
     return { action: "halt", text, halt };
@@ -560,7 +560,7 @@ export class Guard {
         this.#options.onVerdict?.(verdict, event);
       } catch (cause) {
         // A failing callback of the host must not affect the verdict.
-        this.#warn(shared, cause);
+        this.#failed(shared, "onVerdict", cause);
       }
     }
     return verdict;
@@ -621,8 +621,18 @@ export class Guard {
     }
   }
 
+  /** Reports a failing callback of the host. */
+  #failed(shared: Shared, callback: "onHalt" | "onVerdict", cause: unknown): void {
+    this.#say(
+      shared,
+      callback,
+      `[Loopwarden] your \`${callback}\` failed, which changes nothing: ${reasonOf(cause)}`,
+      cause,
+    );
+  }
+
   #warn(shared: Shared, cause: unknown): void {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = reasonOf(cause);
     const kind = cause instanceof Error && "code" in cause ? String(cause.code) : reason;
     this.#say(shared, kind, `[Loopwarden] could not judge and lets the agent go on: ${reason}`, cause);
   }
@@ -638,6 +648,8 @@ export class Guard {
     }
   }
 }
+
+const reasonOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
 
 /** Whether the event is part of a model's answer. */
 function ofModel(event: AgentEvent): boolean {

@@ -20,6 +20,12 @@ const OPTIONS = [
   "state",
   "task",
 ];
+/** The types of those that have one. */
+const TYPES = {
+  boolean: ["enabled"],
+  function: ["now", "onHalt", "onVerdict", "onWarning"],
+  string: ["agent", "run", "state", "task"],
+};
 /** Settings that belong in `config` and are often written beside it. */
 const CONFIG = SETTINGS.filter((name) => !OPTIONS.includes(name));
 
@@ -47,8 +53,14 @@ export function checked<OPTIONS extends object>(
     const hint = near && (CONFIG.includes(near.known) ? `config: { ${near.known}: … }` : near.known);
     throw wrong(name, `is no option${hint === undefined ? "" : `; did you mean \`${hint}\`?`}`);
   }
-  const { config, detector, prompts, maxRefusals } = options as Readonly<Record<string, unknown>>;
+  const given = options as Readonly<Record<string, unknown>>;
+  for (const [type, names] of Object.entries(TYPES))
+    for (const name of names)
+      if (given[name] !== undefined && typeof given[name] !== type) throw wrong(name, `must be a ${type}`, given[name]);
+  const { config, detector, prompts, maxRefusals } = given;
   if (config !== undefined && !isRecord(config)) throw wrong("config", "must be an object", config);
+  if (detector !== undefined && !(isRecord(detector) && "record" in detector))
+    throw wrong("detector", "must be a LoopDetector", detector);
   if (config !== undefined && detector !== undefined)
     throw wrong("config", "is not for a guard with a `detector`, which has its own");
   if (prompts !== undefined && prompts !== "human" && prompts !== "host")

@@ -591,7 +591,7 @@ export interface Config {
      */
     "same-answer"?: RuleConfig;
     /**
-     * The same kind of call, or calls about the same thing, with the same result whatever is done in between; calls that had all been made before with the same answers, views that had all been seen before, plans written one after the other.
+     * The same kind of call with the same result whatever is done in between; calls that had all been made before with the same answers, views that had all been seen before, plans written one after the other.
      */
     stagnation?: RuleConfig;
     /**
@@ -1172,7 +1172,7 @@ export interface ToolConfig {
      */
     "same-answer"?: RuleConfig;
     /**
-     * The same kind of call, or calls about the same thing, with the same result whatever is done in between; calls that had all been made before with the same answers, views that had all been seen before, plans written one after the other.
+     * The same kind of call with the same result whatever is done in between; calls that had all been made before with the same answers, views that had all been seen before, plans written one after the other.
      */
     stagnation?: RuleConfig;
     /**
@@ -1760,6 +1760,10 @@ export interface Metrics {
    * Scopes with a detected loop that a reset or `continue` resolved.
    */
   resolved: number;
+  /**
+   * Results that belong to no recorded call: their ids are not those of the calls, or the calls were not recorded. What such a result repeats is found only in part.
+   */
+  resultsWithoutCall: number;
   /**
    * Counters per rule, for every rule that has fired.
    */

@@ -7,6 +7,7 @@
 use crate::codec::codec;
 use crate::model::ToolResult;
 use crate::rules::Cx;
+use crate::rules::asked::NewlyAsked;
 use crate::state::{Onset, Ring, Sighting, Step};
 use crate::text::{Asks, Effect, Goal, Key, Kinship, Left, Moved, Vocabulary, has_digit};
 use crate::tuned;
@@ -33,6 +34,7 @@ pub(super) struct Chain {
     states: Ring<KnownState>,
     answers: Ring<Key>,
     words: Vocabulary,
+    asked: NewlyAsked,
     /// A request has no result yet.
     waiting: bool,
     /// What the latest result brought.
@@ -46,7 +48,7 @@ pub(super) struct Chain {
     /// The latest result was a failure that waiting may resolve.
     busy: bool,
 }
-codec!(struct Chain { requests, states, answers, words, waiting, came, hits, left, fewer, busy });
+codec!(struct Chain { requests, states, answers, words, asked, waiting, came, hits, left, fewer, busy });
 
 #[derive(Clone, Debug)]
 struct PastRequest {
@@ -103,10 +105,12 @@ pub(super) enum RequestOutcome {
     Text,
     /// Another agent was asked, and its answer is not reported.
     Untold,
+    /// A text about what the request newly asks.
+    Answered,
 }
 codec!(enum RequestOutcome {
     None: 0, Failed: 1, Otherwise: 2, Nothing: 3, Waiting: 4, Same: 5, Unmoved: 6, Acted: 7, Back: 8, Elsewhere: 9,
-    Moved: 10, Counted: 11, Stale: 12, Text: 13, Untold: 14,
+    Moved: 10, Counted: 11, Stale: 12, Text: 13, Untold: 14, Answered: 15,
 });
 
 impl RequestOutcome {
@@ -118,7 +122,7 @@ impl RequestOutcome {
             Self::Acted | Self::Back | Self::Untold => tuned::CAME_ACTED.get(),
             Self::Text | Self::Counted | Self::Otherwise => tuned::CAME_TEXT.get(),
             Self::Elsewhere => tuned::CAME_ELSEWHERE.get(),
-            Self::Waiting => 3,
+            Self::Waiting | Self::Answered => 3,
             Self::Moved => tuned::CAME_MOVED.get(),
         }
     }
@@ -140,6 +144,7 @@ impl RequestOutcome {
             Self::Stale => "after an answer with hardly any new words",
             Self::Text => "after an answer",
             Self::Untold => "without a measured step forward",
+            Self::Answered => "after an answer about what was newly asked for",
         }
     }
 }
@@ -191,6 +196,7 @@ impl Chain {
                 | RequestOutcome::Acted
                 | RequestOutcome::Text
                 | RequestOutcome::Stale
+                | RequestOutcome::Answered
         ) && !self.waiting;
         self.waiting |= !untold;
         if goal.weight() < LIGHTEST {
@@ -263,7 +269,7 @@ impl Chain {
 
     /// Learns the words of a request, which are no news in its answer.
     pub(super) fn learns(&mut self, words: &[u32]) {
-        self.words.learn_all(words.iter().copied());
+        self.asked.asks(words, |word| self.words.learn(word));
     }
 
     /// Records what a result brought.
@@ -276,6 +282,7 @@ impl Chain {
         let facts = &step.facts;
         self.waiting = false;
         self.busy = facts.failed && step.transient(result);
+        let answered = self.asked.is_answered(step.words(result));
         let news = self.news(step.words(result));
         let answer = facts.class.unwrap_or(facts.light);
         let known = self.answers.iter().any(|known| *known == answer);
@@ -327,6 +334,9 @@ impl Chain {
         } else {
             RequestOutcome::Stale
         };
+        if answered && matches!(self.came, RequestOutcome::Elsewhere | RequestOutcome::Text | RequestOutcome::Counted) {
+            self.came = RequestOutcome::Answered;
+        }
         self.states.push(KnownState { tool: step.tool, state: state.clone() }, STATES);
     }
 
@@ -354,6 +364,7 @@ impl Chain {
             && self.states.iter().all(|known| known.state.fits())
             && self.answers.len() <= ANSWERS
             && self.words.fits()
+            && self.asked.fits()
     }
 }
 

@@ -5,7 +5,6 @@ use super::kinds::Kinds;
 use super::plans::Plans;
 use super::rederived::Rederived;
 use super::revisits::Revisits;
-use super::things::Things;
 use super::trouble::Trouble;
 use super::views::Views;
 use crate::codec::codec;
@@ -28,7 +27,6 @@ pub(super) struct Agent {
     /// The kind of its latest call; 0 for none.
     last: u32,
     pub(super) kinds: Kinds,
-    pub(super) things: Things,
     pub(super) rederived: Rederived,
     pub(super) trouble: Trouble,
     pub(super) views: Views,
@@ -36,7 +34,7 @@ pub(super) struct Agent {
     pub(super) plans: Plans,
     pub(super) done: Done,
 }
-codec!(struct Agent { mark, last, kinds, things, rederived, trouble, views, revisits, plans, done });
+codec!(struct Agent { mark, last, kinds, rederived, trouble, views, revisits, plans, done });
 
 impl Agent {
     pub(super) fn begins_anew(&mut self) {
@@ -91,14 +89,14 @@ impl Agent {
     }
 
     fn points(&self) -> u32 {
-        let Self { kinds, things, rederived, trouble, views, revisits, plans, done, .. } = self;
-        let acts = kinds.points().max(things.points()).max(rederived.points()).max(trouble.standing());
+        let Self { kinds, rederived, trouble, views, revisits, plans, done, .. } = self;
+        let acts = kinds.points().max(rederived.points()).max(trouble.standing());
         acts.max(views.points()).max(revisits.points()).max(plans.points()).max(done.points())
     }
 
     fn fits(&self) -> bool {
-        let Self { kinds, things, rederived, trouble, views, revisits, plans, done, .. } = self;
-        let acts = kinds.fits() && things.fits() && rederived.fits() && trouble.fits();
+        let Self { kinds, rederived, trouble, views, revisits, plans, done, .. } = self;
+        let acts = kinds.fits() && rederived.fits() && trouble.fits();
         acts && views.fits() && revisits.fits() && plans.fits() && done.fits()
     }
 }

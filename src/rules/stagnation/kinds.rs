@@ -223,7 +223,7 @@ fn figures(heading: &str) -> u32 {
 
 /// Mark of the line that says what is wrong, with its figures. Without such a line, of the whole outcome; of a table in
 /// which something is down, `trouble` itself.
-pub(super) fn line(step: &Step, result: &ToolResult, trouble: u32, salt: u64) -> u32 {
+fn line(step: &Step, result: &ToolResult, trouble: u32, salt: u64) -> u32 {
     let answer = result.output.as_str();
     match step.root_line(result) {
         Some(line) => told(line, salt),

@@ -116,9 +116,10 @@ impl KnownPlaces {
         let told = mark(combine("stagnation/told", &[raw]));
         // The same answer right away belongs to another rule.
         let latest = self.answers.lately(told, 2);
-        let told = figures && self.answers.met(told) && !latest && !call.mutates;
+        let told = figures && self.answers.met(told) && !latest;
         let known = known || told;
-        if again && (!known || idle && !told || waits || call.polling) {
+        // A change that is acknowledged as another was before is neither.
+        if again && (!known || call.mutates || idle && !told || waits || call.polling) {
             return false;
         }
         self.past = (self.past << 1 | u16::from(known)) & ((1 << LATEST) - 1);

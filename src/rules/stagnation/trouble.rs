@@ -9,7 +9,7 @@ use crate::rules::streak::Streak;
 use crate::rules::{Cx, Payload, Signal};
 use crate::state::{Call, LONG_PAUSE, Recent, Step};
 use crate::text::{
-    self, Edit, Key, Left, combine, down, frame, key, mark, measurements, named_file, progress, replaced, told,
+    self, Edit, Key, Left, combine, frame, key, mark, measurements, named_file, progress, replaced, told,
 };
 use alloc::{boxed::Box, format};
 
@@ -85,12 +85,6 @@ fn scored(call: &Call, answer: &str) -> Option<Key> {
     let whole = |number: &str| number.split('.').next()?.parse::<u32>().ok();
     let below = whole(mark)? < whole(best)?;
     below.then(|| combine("stagnation/score", &[call.key, key("score", mark.as_bytes())]))
-}
-
-/// Key of an answer that shows a cell without a value: `{"cell":"D4","shows":"#REF!"}`.
-fn valueless(answer: &str) -> Option<Key> {
-    let short = answer.len() <= VERDICT && answer.contains('#') && down(answer) == Some("#");
-    short.then(|| combine("stagnation/valueless", &[frame(answer).into()]))
 }
 
 /// Key of a failure of which no line is marked as an error, by the lines that it begins and ends with and by what it is
@@ -203,7 +197,7 @@ impl Trouble {
         let retried = beside.changed && step.kin.is_same_call();
         let listed = beside.listed && !retried;
         let output = result.output.as_str();
-        let root = step.root(result, salt).or_else(|| rejected(call, output)).or_else(|| valueless(output));
+        let root = step.root(result, salt).or_else(|| rejected(call, output));
         let score = if root.is_none() { scored(call, output) } else { None };
         let root = root.or(score);
         let said = if root.is_none() { said(call, output) } else { None };

@@ -1,7 +1,8 @@
 //! Views that were all seen before, whatever calls show them: a page that comes back with another advertisement, files
 //! read again with other tools, two states in turns.
 
-use super::{Before, FULL, Stuck, trouble};
+use super::kinds::trouble;
+use super::{Before, FULL, Stuck};
 use crate::codec::codec;
 use crate::model::{HaltReason, ToolResult};
 use crate::rules::streak::Streak;

@@ -17,6 +17,8 @@ use serde_json::Value;
 const DONE: &str = "abgeschlossen added completed completing delivered done erledigt fait fatto feito fertig finished gemacht \
     hecho klaar listo merged prêt ready terminé";
 const NOT: &str = "be before isn't nicht not when";
+/// Handovers that new words alone excuse.
+const MOST: u8 = 4;
 /// Latest desks kept, and latest calls, by which a repeated look is recognised.
 const PLACES: usize = 4;
 
@@ -30,11 +32,13 @@ pub(super) struct Custody {
     progress: u32,
     /// Handovers that do not count yet, since they may be about something that was named.
     spared: u8,
+    /// Handovers whose words were new.
+    excused: u8,
     /// Outcomes in other tasks before the latest handover (`RunView::elsewhere`).
     elsewhere: u16,
     returns: Streak,
 }
-codec!(struct Custody { places, looked, figures, progress, spared, elsewhere, returns });
+codec!(struct Custody { places, looked, figures, progress, spared, excused, elsewhere, returns });
 
 impl Custody {
     /// The work is handed to `to`. Those who had it may have done it as tasks of their own, `elsewhere`.
@@ -70,8 +74,17 @@ impl Custody {
         self.spared = 2;
     }
 
+    /// The reason is in new words, which excuses only so many handovers.
+    pub(super) fn reworded(&mut self) {
+        if self.excused < MOST {
+            self.excused += 1;
+            self.names();
+        }
+    }
+
     /// Drops the evidence: something was done or found, or there are new figures.
     pub(super) fn ends(&mut self) {
+        self.excused = 0;
         self.returns = Streak::default();
     }
 

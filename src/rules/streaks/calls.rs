@@ -49,8 +49,11 @@ const CALL_FLOOD: Row = Row {
     },
 };
 
+/// Milliseconds in which calls are made at once, where no rounds are reported.
+const MOMENT: i64 = 200;
+
 /// Catches: a call that is repeated although it never gets a result.
-/// Must not catch: copies within one parallel round; a call that was answered or turned away in the meantime.
+/// Must not catch: copies within one parallel round or at one moment; a call that was answered or turned away in the meantime.
 /// Idea: an agent whose results get lost asks again for ever; the fault is the harness's, and only the host can fix it.
 const UNANSWERED_CALL: Row = Row {
     id: "unanswered-call",
@@ -71,7 +74,10 @@ const UNANSWERED_CALL: Row = Row {
         let answered = match fact {
             Fact::Call(call, _) => {
                 let (owner, key, scale) = (call.agent, call.key, if call.polling { 3 } else { 1 });
-                let (name, onset, round) = (call.name.as_str(), call.onset, call.round);
+                let (name, onset) = (call.name.as_str(), call.onset);
+                // Nobody waits for an answer between calls of one moment.
+                let moment = || Some(combine("moment", &[onset.at.get()?.div_euclid(MOMENT).cast_unsigned()]));
+                let round = call.round.or_else(moment);
                 return Some(One { owner, key, onset, round, name, shown: key, scale, ..One::here(cx) });
             }
             Fact::Step(step, _) => step.call.as_ref(),
