@@ -524,6 +524,7 @@ impl<'a> Judging<'a> {
             remade,
             kin: Kin::default(),
             is_news: false,
+            things: self.run.ordered.things,
             fewer: false,
             narrows,
             previous: if handed { index.saturating_sub(1) } else { previous },

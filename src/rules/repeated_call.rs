@@ -56,6 +56,8 @@ const PAGE: usize = 200;
 /// Bytes from which an answer says more than a mere acknowledgement, and from which even one of few words does.
 const ACKNOWLEDGED: usize = 16;
 const FEW_WORDS: usize = 64;
+/// Lines with figures from which an answer is a list of them.
+const ROWS: usize = 5;
 /// Letters and digits in a row from which they may be the digest of an image.
 const DIGEST: usize = 16;
 /// Milliseconds of a second. A clock that shows whole seconds is less than one off.
@@ -113,12 +115,37 @@ codec!(struct Entry {
 });
 
 /// The points of a call: all of them, those of repeats between which the agent did something new (`busy`), and how
-/// often a different outcome came in between (`others`).
+/// often a different outcome came in between (`others`), with a bit for whether equal outcomes [varied](Points::varies).
 #[derive(Clone, Copy, Debug, Default)]
 struct Points {
     all: u32,
     busy: u16,
     others: u16,
+}
+
+impl Points {
+    const VARIES: u16 = 1 << 15;
+
+    const fn others(self) -> u16 {
+        self.others & !Self::VARIES
+    }
+
+    const fn note_other(&mut self) {
+        if self.others() < Self::VARIES - 1 {
+            self.others += 1;
+        }
+    }
+
+    /// Whether outcomes that count as equal differed, in a time or an id.
+    const fn varies(self) -> bool {
+        self.others & Self::VARIES != 0
+    }
+
+    const fn note_varies(&mut self, varies: bool) {
+        if varies {
+            self.others |= Self::VARIES;
+        }
+    }
 }
 
 /// As one number, which takes few bytes while `busy` and `others` are 0.
@@ -171,20 +198,19 @@ impl Codec for Likeness {
 /// What is known of the latest occurrence, in one byte: the position of its outcome in [`Outcome::ALL`]; whether it
 /// failed; whether waiting is expected, which triples the thresholds; whether the call is work, that is, changes
 /// something, has a target or searches, as opposed to a thought written down; whether it opened a page; and whether its
-/// answers move, or differ in what does not count.
+/// answers move.
 #[derive(Clone, Copy, Debug)]
-struct Flags(u16);
+struct Flags(u8);
 codec!(struct Flags(_));
 
 impl Flags {
-    const PATIENT: u16 = 1;
-    const FAILED: u16 = 2;
+    const PATIENT: u8 = 1;
+    const FAILED: u8 = 2;
     /// The lowest of the outcome's three bits.
     const OUTCOME: u32 = 2;
-    const WORK: u16 = 32;
-    const OPENED: u16 = 64;
-    const MOVES: u16 = 128;
-    const VARIES: u16 = 256;
+    const WORK: u8 = 32;
+    const OPENED: u8 = 64;
+    const MOVES: u8 = 128;
 
     /// `alone`: nothing else was done since the previous occurrence. `waited`: that was so long ago as when something is
     /// being watched.
@@ -199,9 +225,9 @@ impl Flags {
         };
         let patient = call.polling || step.facts.waiting || waits;
         let work = call.mutates || call.target.is_some() || matches!(call.asks, Asks::Search | Asks::Record);
-        let flag = |holds: bool, flag: u16| if holds { flag } else { 0 };
+        let flag = |holds: bool, flag: u8| if holds { flag } else { 0 };
         let flags = flag(page, Self::OPENED) | flag(work, Self::WORK) | flag(failed, Self::FAILED);
-        Self((step.outcome as u16) << Self::OUTCOME | flags | flag(patient, Self::PATIENT))
+        Self((step.outcome as u8) << Self::OUTCOME | flags | flag(patient, Self::PATIENT))
     }
 
     fn outcome(self) -> Outcome {
@@ -239,17 +265,6 @@ impl Flags {
 
     const fn opened(self) -> bool {
         self.0 & Self::OPENED != 0
-    }
-
-    /// Whether outcomes that count as equal differed, in a time or an id.
-    const fn varies(self) -> bool {
-        self.0 & Self::VARIES != 0
-    }
-
-    const fn note_varies(&mut self, varies: bool) {
-        if varies {
-            self.0 |= Self::VARIES;
-        }
     }
 }
 
@@ -315,9 +330,15 @@ impl Entry {
         let facts = &step.facts;
         let (now, before) = (Likeness::of(facts), &self.likeness);
         let (exact, light) = (now.exact == before.exact, now.light == before.light);
+        // Other figures in row after row are other data.
         let near = facts.shape.is_some() && now.shape == before.shape;
-        if !light && !exact && !near {
+        if !light && !exact && (!near || !call.mutates && result.is_some_and(|result| lists_figures(&result.output))) {
             return None;
+        }
+        // One more of the things that the user has ordered: `Take 10 photos`.
+        if !facts.failed && self.times < step.things.into() && result.is_some_and(|result| acknowledges(&result.output))
+        {
+            return Some(0);
         }
         // A countdown: `10 seconds left`, `9 seconds left`.
         let counts_down = || step.is_news && step.kin.fell() && result.is_some_and(|result| is_short(&result.output));
@@ -510,14 +531,14 @@ impl Entry {
                     self.points.busy = self.points.busy.saturating_add(points as u16);
                 }
                 self.points.all = self.points.all.saturating_add(points);
-                flags.note_varies(self.flags.varies() || self.likeness.exact != Likeness::of(&step.facts).exact);
+                self.points.note_varies(self.likeness.exact != Likeness::of(&step.facts).exact);
                 self.times = self.times.saturating_add(1);
                 self.sightings.push(step.sighting);
             }
             None => {
                 self.points.all /= 2;
                 self.points.busy /= 2;
-                self.points.others = self.points.others.saturating_add(1);
+                self.points.note_other();
                 // Nothing is left, or what was waited for has arrived or made progress: start over.
                 if self.points.all == 0 || self.flags.patient() {
                     *self = Self::first(step, call, result);
@@ -572,14 +593,14 @@ impl Entry {
             return None;
         }
         let tool = printable(&call.name, 48);
-        let others = u32::from(self.points.others);
+        let others = u32::from(self.points.others());
         let times = number(self.times.saturating_add(others));
         let each = match others {
             0 => Cow::Borrowed("each time"),
             1 => "all but once".into(),
             _ => ["all but ", &number(others), " times"].concat().into(),
         };
-        let varied = if self.flags.varies() { ", apart from figures, times or ids" } else { "" };
+        let varied = if self.points.varies() { ", apart from figures, times or ids" } else { "" };
         let message = if custom {
             ["`", &tool, "` occurred ", &times, " times with the same key, and with the same outcome ", &each, varied]
                 .concat()
@@ -625,15 +646,22 @@ fn acts(call: &Call, result: Option<&ToolResult>) -> bool {
     (call.mutates || call.asks.shows() || call.target.is_none() && acknowledges()) && !ends(&call.name)
 }
 
+/// Whether an answer merely acknowledges: `ok`, `Pressed ArrowDown`.
+fn acknowledges(answer: &str) -> bool {
+    let few = || answer.len() < FEW_WORDS && answer.split_whitespace().nth(3).is_none();
+    answer.len() < ACKNOWLEDGED || few() && !answer.bytes().any(|byte| byte.is_ascii_digit())
+}
+
 /// Whether a call sends keys or gestures and is merely acknowledged: only a look shows what it did.
 fn steers(call: &Call, result: Option<&ToolResult>) -> bool {
-    let acknowledges = |answer: &str| {
-        // `Pressed ArrowDown`
-        let few = || answer.len() < FEW_WORDS && answer.split_whitespace().nth(3).is_none();
-        answer.len() < ACKNOWLEDGED || few() && !answer.bytes().any(|byte| byte.is_ascii_digit())
-    };
     result.is_some_and(|result| acknowledges(&result.output))
         && (call.asks == Asks::Gesture || text::steers(&call.name))
+}
+
+/// Whether a text lists figures: several of its lines hold one.
+fn lists_figures(text: &str) -> bool {
+    let holds = |line: &&str| line.bytes().any(|byte| byte.is_ascii_digit());
+    text.lines().filter(holds).nth(ROWS - 1).is_some()
 }
 
 /// Whether a result may be a different image each time: nothing in it identifies the image.

@@ -1,7 +1,7 @@
 //! Catches: a kind of call that keeps coming to the same while figures and names in it change and other things are done
 //! in between: a pod deleted under ever new names, a job started with other sizes that dies on the same row, a page
-//! that comes back with another advertisement; one figure computed in ever new ways; and a stretch in which every call
-//! was made before with the same answer.
+//! that comes back with another advertisement; one figure computed in ever new ways; two drafts written by turns; and a
+//! stretch in which every call was made before with the same answer.
 //! Must not catch: the items of a list one after another, waiting, an answer that reports progress, a check after each
 //! change that finds other things, what a user asks for again.
 //! Idea: what was done in between excuses a repetition only if it brought news. A call is compared without its figures
@@ -10,12 +10,12 @@
 
 mod agents;
 mod done;
+mod drafts;
 mod kinds;
 mod plans;
 mod rederived;
 mod revisits;
 mod trouble;
-mod undone;
 mod views;
 
 use crate::codec::codec;
@@ -26,6 +26,7 @@ use crate::state::Step;
 use crate::text::{Edit, Key, combine};
 use agents::Agents;
 use alloc::string::String;
+use kinds::trouble;
 
 /// Points if a kind of call comes to the same trouble again.
 const TROUBLE: u32 = 4;
@@ -163,7 +164,7 @@ impl State {
 
 impl Rule for Stagnation {
     const ID: &'static str = "stagnation";
-    const ABOUT: &'static str = "The same kind of call with the same result whatever is done in between; calls that had all been made before with the same answers, views that had all been seen before, plans written one after the other.";
+    const ABOUT: &'static str = "The same kind of call with the same result whatever is done in between; calls, views and drafts that were all there before; plans written one after the other.";
     const UNIT: &'static str = "points";
     const LIMITS: Limits = Limits::ladder(FULL, 0, 0, 0);
     const OUTLIVES_EVIDENCE: bool = true;
@@ -173,14 +174,13 @@ impl Rule for Stagnation {
 
     #[inline]
     fn heeds(_: &State, fact: &Fact<'_>, _: &Cx<'_>) -> bool {
-        !matches!(fact, Fact::Call(call, _) if call.edit == Edit::No)
+        !matches!(fact, Fact::Call(call, _) if call.edit != Edit::Whole)
     }
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         match fact {
             Fact::Call(call, payload) => {
-                let trouble = &mut state.agents.known(call.agent).filter(|_| call.edit != Edit::No)?.trouble;
-                trouble.rewrites(call, payload, cx)
+                state.agents.known(call.agent).filter(|_| call.edit == Edit::Whole)?.drafts.writes(call, payload, cx)
             }
             Fact::Step(step, result) => state.step(step, result, cx),
             Fact::UserMessage(_) => {
@@ -243,49 +243,6 @@ mod tests {
     fn log(at: usize, says: &str) -> (&'static str, String, &'static str, String) {
         let line = format!(r#"{{"command":"berthctl log crane-{at}f8-x{at}m"}}"#);
         ("bash", line, "ok", format!("started {at}00 ms ago\nloading the plan of berth\n{says}"))
-    }
-
-    #[test]
-    fn edits_that_are_taken_back() {
-        let edit = |file: &str, old: &str, new: &str| {
-            let args = format!("{}", serde_json::json!({"path": file, "old_string": old, "new_string": new}));
-            ("edit", args, "ok", format!("{file} has been updated"))
-        };
-        let build = |what: &str| ("build", r#"{"command":"make check"}"#.into(), "error", format!("error: {what}"));
-        let (open, shut) = ("sluice: Gate | None = None", "sluice: Gate = Gate()");
-        let round = |n: usize| {
-            let other = [("gate.py", "x = 1234", "x = 5678"), ("mole.py", "tide = low()", "tide = high()")][n % 2];
-            [
-                edit("lock.py", open, shut),
-                build(&format!("cannot open a gate that is already open, line {}", n * 7 + 3)),
-                edit(other.0, &format!("{} # {n}", other.1), &format!("{} # {n}", other.2)),
-                edit("lock.py", shut, open),
-                build(&format!("the gate may be None, seen from basin {n}")),
-            ]
-        };
-        let rounds = |rounds: usize| play((0..rounds).flat_map(round));
-        assert!(rounds(4).found(RULE).iter().any(|(_, level)| *level == Nudge));
-        rounds(1).expect(RULE, &[]);
-        // One attempt after another is taken back, at different places or at one.
-        let attempt = |n: usize| {
-            let line = format!("basin.fill({})", ["tide", "rain", "river", "spring", "pump", "melt", "dew"][n % 7]);
-            let line = if n < 7 { line } else { "basin.fill(lake)".into() };
-            let trace = format!("{line}\nprint(level_{n})");
-            [
-                edit("lock.py", &line, &trace),
-                build(&format!("leak {n} in wall {}", n * n)),
-                edit("lock.py", &trace, &line),
-            ]
-        };
-        let attempts = play((0..14).flat_map(attempt));
-        assert!(!attempts.findings(RULE).iter().any(|found| found.message.contains("put back")));
-        // The same without a failure in between: two versions are compared.
-        let compare = |n: usize| {
-            let run = ("bench", format!(r#"{{"run":{n}}}"#), "ok", format!("{} ms", 40 + n * 3 % 7));
-            if n.is_multiple_of(2) { [edit("lock.py", open, shut), run] } else { [edit("lock.py", shut, open), run] }
-        };
-        let compared = play((0..8).flat_map(compare));
-        assert!(!compared.findings(RULE).iter().any(|found| found.message.contains("put back")));
     }
 
     #[test]

@@ -1,20 +1,22 @@
 //! What the user and the system have asked the run to repeat on purpose.
 
 use crate::codec::codec;
-use crate::text::{Sweep, ordered_times, orders_sweep, orders_wait};
+use crate::text::{Sweep, ordered_things, ordered_times, orders_sweep, orders_wait};
 
 /// How often something is to be done, by the user's latest message and the system's latest order, 0 for no such order;
 /// and whether the user asked to wait for something or to go through many things.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ordered {
-    by_user: u16,
-    by_system: u16,
+    by_user: u8,
+    by_system: u8,
+    /// How many things the user ordered to be made or done; 0 for none.
+    pub(crate) things: u8,
     pub(crate) waits: bool,
     pub(crate) sweeps: Sweep,
     /// The low half of the sequence number of the user's latest message.
     said: u32,
 }
-codec!(struct Ordered { by_user, by_system, waits, sweeps, said });
+codec!(struct Ordered { by_user, by_system, things, waits, sweeps, said });
 
 impl Ordered {
     /// The user says something, in event number `event`. A message directly after an order does not revoke it, nor does
@@ -22,7 +24,8 @@ impl Ordered {
     pub(crate) fn heard(&mut self, text: &str, event: u64) {
         let goes_on = (event as u32).wrapping_sub(self.said) == 1 || text.trim_end().ends_with(['?', '？', '؟']);
         let before = if goes_on { *self } else { Self::default() };
-        self.by_user = before.by_user.max(ordered_times(text) as u16);
+        self.by_user = before.by_user.max(ordered_times(text) as u8);
+        self.things = before.things.max(ordered_things(text) as u8);
         self.waits = before.waits || orders_wait(text);
         self.sweeps = before.sweeps.max(orders_sweep(text));
         self.said = event as u32;
@@ -31,7 +34,7 @@ impl Ordered {
     /// The system asks for `times` repetitions; other system messages (0) revoke nothing.
     pub(crate) fn told(&mut self, times: u32) {
         if times > 0 {
-            self.by_system = times as u16;
+            self.by_system = times.min(u8::MAX.into()) as u8;
         }
     }
 

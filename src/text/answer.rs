@@ -6,7 +6,7 @@
 use super::ends::{clip_to, head};
 use super::lines::{Lines, trimmed};
 use super::scan::{BLOCK, any, parts};
-use super::states::{ENDED, is_under_way, is_waiting_state};
+use super::states::{ENDED, is_partly_done, is_under_way, is_waiting_state};
 use super::words::{Lexicon, any_in, is_in, listed, same, same_end, same_start};
 
 /// What an answer says.
@@ -236,7 +236,8 @@ pub(super) fn says(text: &str) -> AnswerMeaning {
     let whole = text.trim_matches(|char: char| !char.is_alphanumeric());
     // `Build 88: running`, `Order 77 has not been shipped yet`, `No reply yet`.
     let state = whole.rsplit(": ").next().unwrap_or_default();
-    if is_under_way(state) || is_not_yet(text) || NOT_REACHED.contains(&whole) {
+    let more = state.contains([',', '(']) && is_waiting_state(state);
+    if more || is_under_way(state) || is_partly_done(whole) || is_not_yet(text) || NOT_REACHED.contains(&whole) {
         says.waiting = true;
         // An error of several words may be about what was waited for.
         says.certainly_waiting |= !whole.contains(' ');

@@ -71,7 +71,9 @@ const PAYLOADS: &str = "action cmd code command content file filepath input path
     text url";
 
 /// Top-level fields that tell how, or identify a single request.
-const MECHANICS: [&str; 23] = [
+const MECHANICS: [&str; 28] = [
+    "attempt",
+    "attemptnumber",
     "callid",
     "correlationid",
     "idempotencykey",
@@ -80,6 +82,8 @@ const MECHANICS: [&str; 23] = [
     "noop",
     "requestid",
     "requestuuid",
+    "retry",
+    "retrycount",
     "spanid",
     "timeout",
     "timeoutinmilliseconds",
@@ -94,6 +98,7 @@ const MECHANICS: [&str; 23] = [
     "timestamp",
     "toolcallid",
     "traceid",
+    "ts",
     "waitforprevioustools",
 ];
 

@@ -40,7 +40,6 @@ mod outcome;
 mod pattern;
 mod programs;
 mod refusal;
-mod replaced;
 mod request;
 mod results;
 mod root;
@@ -95,10 +94,9 @@ pub(crate) use named::{ToolName, keeps_notes};
 pub(crate) use nature::{Nature, mistake, nature, told, transient, waited};
 pub(crate) use nearest::{meant, nearest};
 pub(crate) use novelty::{BLOCK_WORDS, Novelty};
-pub(crate) use orders::{Sweep, ordered_times, orders_sweep, orders_wait};
+pub(crate) use orders::{Sweep, ordered_things, ordered_times, orders_sweep, orders_wait};
 pub(crate) use outcome::{ComparedText, Empty, Glance, OutcomeFacts, Scratch, glance, outcome, seen};
 pub(crate) use refusal::Refusal;
-pub(crate) use replaced::{Replaced, replaced};
 pub(crate) use request::{
     Asks, REASONS, asks, delegated, ends, enters, has_digit, is_reason, pages, reads_as_prose, records, request_goal,
     request_words, scrolls, sent, steers, word_hashes,

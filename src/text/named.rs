@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 
 /// Verbs that change something, as words of a tool's name or as its action.
 pub(super) const WRITES: &str = "add append apply approve archive assign book buy cancel change charge checkout \
-    close commit copy create created delete deploy disable drop edit edited enable erase exchange grant import \
+    close commit copy create created delete deploy disable drop edit edited enable erase exchange fill grant import \
     insert install invite kill merge mkdir modify move notify overwrite patch pay post publish purchase push put \
     rebase refund register remove rename replace reply reset restart restore return reverse revert revoke rm save \
     schedule send set submit transfer turn undo uninstall unset update upload upsert write";

@@ -8,26 +8,25 @@ const LONGEST: usize = 64;
 /// Names of fields, their values and event types here, each with those they have in other systems, in lower case and
 /// without separators.
 const OTHER_NAMES: &str = "\
-agent agentname author from sender speaker
-args arguments input kwargs parameters params toolinput
-assistant ai bot model
+agent agentname author from sender
+args arguments input parameters params toolinput
+assistant ai model
 at date time timestamp ts
 callId id toolcallid tooluseid
 collaboration delegation handoff
 delta chunk token
 error exception failed failure
-exitCode code exit exitstatus returncode
+exitCode code exit returncode
 message assistant system text user
 not-executed blocked cancelled skipped
 ok success
-outcome error iserror ok status success
-output content data response result stdout
-run conversationid runid session sessionid thread threadid
-system developer
+outcome error iserror status success
+output content response result stdout
+run conversationid runid session sessionid threadid
 text body content message
 tool function functionname name toolname
 tool-call functioncall tool tooluse
-tool-result functioncalloutput functionresponse response result
+tool-result functioncalloutput response result
 user human";
 
 /// The known word that another one was most likely meant to be: what other systems call by that word, or else the

@@ -23,8 +23,13 @@ const TIMES: &str = "attempts cycles defa durchgänge durchläufe ejecuciones es
 const COUNTED: [char; 4] = ['回', '次', '遍', '번'];
 const EACH: [&str; 5] = ["ごと", "おき", "每", "毎", "마다"];
 /// Numbers in words, and the value of each.
-const NUMBERS: &str = "dozen eight eleven fifteen fifty five four hundred nine seven six ten three twenty";
-const VALUES: [u8; 14] = [12, 8, 11, 15, 50, 5, 4, 100, 9, 7, 6, 10, 3, 20];
+const NUMBERS: &str = "acht cinco cinq cuatro diez dix douze dozen drei eight eleven fifteen fifty five four fünf huit \
+    hundred neuf neun nine nueve ocho quatre sechs seis sept seven sieben siete six ten thirty \
+    three tres trois twelve twenty vier zehn zwölf";
+const VALUES: [u8; 41] = [
+    8, 5, 5, 4, 10, 10, 12, 12, 3, 8, 11, 15, 50, 5, 4, 5, 8, 100, 9, 9, 9, 9, 8, 4, 6, 6, 7, 7, 7, 7, 6, 10, 30, 3, 3,
+    3, 12, 20, 4, 10, 12,
+];
 /// Words before a number that make it a limit.
 const LIMITS: &str = "bis exceed höchstens limit max maximal maximum most máximo only than to up within";
 /// Words that introduce a frequency, and the spans of time that may follow them.
@@ -240,7 +245,7 @@ fn of_sentence(sentence: &str) -> u32 {
             [first, ..] => is_in(COMPARE, first),
             [] => false,
         };
-        let count = match word.strip_suffix('x').and_then(number) {
+        let count = match word.strip_suffix('x').or_else(|| word.strip_suffix("mal")).and_then(number) {
             Some(count) => Some(count),
             None if !word.is_ascii() && word.contains(|char: char| char.is_ascii_digit()) => Some(counted(word)),
             // A count for each of several things is at least twice as many: `five runs each`, `five of each`,
@@ -261,6 +266,26 @@ fn of_sentence(sentence: &str) -> u32 {
         before = [before[1], before[2], before[3], word];
     }
     if provokes && most == 0 { WATCH } else { most }
+}
+
+/// Words at the beginning of an order within which the number of what is to be made or done stands: `Take 10 photos`,
+/// `Give each of the 12 plants a squirt`; and words that may follow the number before the things themselves.
+const ORDERS: usize = 6;
+const BEHIND: usize = 2;
+
+/// The highest number of things that a text orders to be made or done, up to [`MOST`]; 0 if it orders none.
+pub(crate) fn ordered_things(text: &str) -> u32 {
+    let of_sentence = |sentence: &str| {
+        let words: Vec<&str> = words(sentence).collect();
+        let counted = words.iter().enumerate().take(ORDERS).filter_map(|(at, word)| {
+            let many = |word: &&str| is_many(word) && !is_in(SPANS, word);
+            let things = words.iter().skip(at + 1).take(BEHIND).any(many);
+            number(word).filter(|_| things)
+        });
+        let told = words.iter().any(|word| is_in(TOLD, word));
+        if told { 0 } else { counted.max().unwrap_or(0) }
+    };
+    if text.len() > LONGEST { 0 } else { sentences(text).map(of_sentence).max().unwrap_or(0).min(MOST) }
 }
 
 /// What a text in a script without spaces orders: `テストを15回`, `每5分钟`. `第3次` is an ordinal and does not count.
@@ -316,6 +341,27 @@ mod tests {
             "",
         ] {
             assert!(!orders_wait(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn things() {
+        for (text, count) in [
+            ("Take 10 photos for the time lapse, then tell me.", 10),
+            ("Give each of the 12 plants a squirt.", 12),
+            ("Dispense ten cups of coffee.", 10),
+            ("Please send ten test pings", 10),
+            ("The door is shut. Ring it with four short rings!", 4),
+            ("Take a photo", 0),
+            ("Wait 10 minutes", 0),
+            ("Write 2 letters", 0),
+            ("I have taken 10 photos", 0),
+            ("Look at the list that I sent you, it has 10 photos", 0),
+        ] {
+            assert_eq!(ordered_things(text), count, "{text}");
+        }
+        for text in ["Drücke den Knopf achtmal.", "Appuie huit fois sur le bouton.", "Pulsa el botón ocho veces"] {
+            assert_eq!(ordered_times(text), 8, "{text}");
         }
     }
 

@@ -20,7 +20,34 @@ const STATE: usize = 40;
 
 /// Whether the value of a status field means that something is still in progress.
 pub(super) fn is_waiting_state(value: &str) -> bool {
-    listed_name(&WAITING_STATES, value) || is_under_way(value)
+    // `running (5%)`, `queued, position 3`
+    let (state, _) = value.split_once([',', '(']).unwrap_or((value, ""));
+    let state = state.trim_end();
+    listed_name(&WAITING_STATES, state) || is_under_way(state)
+}
+
+/// Words that say how far something is.
+const PARTLY: &str = "complete completed done finished processed progress";
+
+/// Whether a few words say that a part is done: `5% done`, `uploading 3 of 9`.
+pub(super) fn is_partly_done(text: &str) -> bool {
+    if text.len() > STATE {
+        return false;
+    }
+    let mut words = text.split(|char: char| !char.is_alphanumeric() && char != '%').filter(|word| !word.is_empty());
+    let (mut told, mut partly, mut before) = (false, false, None);
+    while let Some(word) = words.next() {
+        told |= is_in(PARTLY, word) || is_under_way(word);
+        let number: Option<u32> = word.trim_end_matches('%').parse().ok();
+        let percent = word.ends_with('%');
+        partly |= percent && number.or_else(|| before.filter(|_| word == "%")).is_some_and(|share| share < 100);
+        if word == "of" {
+            let whole = words.next().and_then(|word| word.parse().ok());
+            partly |= before.zip(whole).is_some_and(|(part, whole): (u32, u32)| part < whole);
+        }
+        before = number;
+    }
+    told && partly
 }
 
 /// Whether a few words describe a state in progress: `Starting...`, `CREATE_IN_PROGRESS`, `still warming up`.
@@ -77,6 +104,9 @@ pub(crate) fn may_change(answer: &str) -> Option<bool> {
     }
     if is_hopeless(answer) {
         return Some(false);
+    }
+    if is_partly_done(answer) {
+        return Some(true);
     }
     // In JSON objects names say nothing, and values only if their field is named as a state.
     let start = trimmed(answer);
@@ -140,6 +170,21 @@ mod tests {
     fn lists_are_sorted() {
         super::super::words::assert_sorted(&WAITING_STATES);
         super::super::words::assert_sorted(&ENDED);
+    }
+
+    #[test]
+    fn parts_that_are_done() {
+        for text in ["5% done", "50 % complete", "uploading 3 of 9", "5 of 100 done", "charging 41 %", "Progress: 5%"] {
+            assert!(is_partly_done(text), "{text}");
+            assert_eq!(may_change(text), Some(true), "{text}");
+        }
+        for text in ["100% done", "9 of 9 done", "humidity 53 %", "page 3 of 20", "done in 5 s", "5 of them done", ""] {
+            assert!(!is_partly_done(text), "{text}");
+        }
+        for value in ["running (5%)", "queued, position 3", "processing"] {
+            assert!(is_waiting_state(value), "{value}");
+        }
+        assert!(!is_waiting_state("done, after queueing") && !is_waiting_state("(queued)"));
     }
 
     #[test]

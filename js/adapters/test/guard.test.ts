@@ -304,7 +304,7 @@ test("names and ids of any length do not swell a guard, and ids tell calls apart
   assert.ok(guard.snapshot().length < 100_000, `${guard.snapshot().length}`);
 });
 
-test("warnings are visible by default, once of each kind, and nothing that a callback throws reaches the host", () => {
+test("warnings are visible by default, once of each kind, and nothing that a callback throws reaches the host", async () => {
   const warn = mock.method(console, "warn", () => {});
   try {
     const detector = new LoopDetector();
@@ -331,6 +331,12 @@ test("warnings are visible by default, once of each kind, and nothing that a cal
     "[Loopwarden] your `onVerdict` failed, which changes nothing: callback",
     "[Loopwarden] your `onHalt` failed, which changes nothing: callback",
   ]);
+  // Also where it fails later.
+  const later: string[] = [];
+  const rejects = async () => fails();
+  rounds(new Guard({ onVerdict: rejects, onHalt: rejects, onWarning: (message) => later.push(message), now }), 9);
+  await Promise.resolve();
+  assert.deepEqual(later, warnings);
   assert.doesNotThrow(() => rounds(new Guard({ now: fails, onWarning: fails }), 10));
 });
 

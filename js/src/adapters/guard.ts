@@ -520,11 +520,7 @@ export class Guard {
     const halt = known ?? new LoopHalt({ ...why, rule, message, report, scope: this.#scope });
     stand.halt = halt;
     if (!known) {
-      try {
-        this.#options.onHalt?.(halt);
-      } catch (cause) {
-        this.#failed(shared, "onHalt", cause);
-      }
+      this.#calls(shared, "onHalt", (options) => options.onHalt?.(halt));
     }
     return { action: "halt", text, halt };
   }
@@ -556,12 +552,8 @@ export class Guard {
   #record(shared: Shared, event: AgentEvent): Verdict {
     const verdict = shared.detector.record(event);
     if (verdict.level !== "continue" || verdict.wouldBe !== undefined || verdict.records !== undefined) {
-      try {
-        this.#options.onVerdict?.(verdict, event);
-      } catch (cause) {
-        // A failing callback of the host must not affect the verdict.
-        this.#failed(shared, "onVerdict", cause);
-      }
+      // A failing callback of the host must not affect the verdict.
+      this.#calls(shared, "onVerdict", (options) => options.onVerdict?.(verdict, event));
     }
     return verdict;
   }
@@ -621,14 +613,16 @@ export class Guard {
     }
   }
 
-  /** Reports a failing callback of the host. */
-  #failed(shared: Shared, callback: "onHalt" | "onVerdict", cause: unknown): void {
-    this.#say(
-      shared,
-      callback,
-      `[Loopwarden] your \`${callback}\` failed, which changes nothing: ${reasonOf(cause)}`,
-      cause,
-    );
+  /** Calls back the host; a failure, also of a promise that it returns, becomes a warning. */
+  #calls(shared: Shared, name: "onHalt" | "onVerdict", call: (options: GuardOptions) => unknown): void {
+    const failed = (cause: unknown) =>
+      this.#say(shared, name, `[Loopwarden] your \`${name}\` failed, which changes nothing: ${reasonOf(cause)}`, cause);
+    try {
+      const pending = call(this.#options);
+      if (pending instanceof Promise) pending.catch(failed);
+    } catch (cause) {
+      failed(cause);
+    }
   }
 
   #warn(shared: Shared, cause: unknown): void {

@@ -591,7 +591,7 @@ export interface Config {
      */
     "same-answer"?: RuleConfig;
     /**
-     * The same kind of call with the same result whatever is done in between; calls that had all been made before with the same answers, views that had all been seen before, plans written one after the other.
+     * The same kind of call with the same result whatever is done in between; calls, views and drafts that were all there before; plans written one after the other.
      */
     stagnation?: RuleConfig;
     /**
@@ -1172,7 +1172,7 @@ export interface ToolConfig {
      */
     "same-answer"?: RuleConfig;
     /**
-     * The same kind of call with the same result whatever is done in between; calls that had all been made before with the same answers, views that had all been seen before, plans written one after the other.
+     * The same kind of call with the same result whatever is done in between; calls, views and drafts that were all there before; plans written one after the other.
      */
     stagnation?: RuleConfig;
     /**

@@ -1,6 +1,7 @@
 //! What one agent did and met, kept apart from what another did at the same task: they may take turns.
 
 use super::done::Done;
+use super::drafts::Drafts;
 use super::kinds::Kinds;
 use super::plans::Plans;
 use super::rederived::Rederived;
@@ -33,8 +34,9 @@ pub(super) struct Agent {
     pub(super) revisits: Revisits,
     pub(super) plans: Plans,
     pub(super) done: Done,
+    pub(super) drafts: Drafts,
 }
-codec!(struct Agent { mark, last, kinds, rederived, trouble, views, revisits, plans, done });
+codec!(struct Agent { mark, last, kinds, rederived, trouble, views, revisits, plans, done, drafts });
 
 impl Agent {
     pub(super) fn begins_anew(&mut self) {
@@ -68,7 +70,7 @@ impl Agents {
             agent.trouble.forget();
             agent.views.ends();
             (agent.revisits, agent.plans) = (Revisits::default(), Plans::default());
-            agent.done = Done::default();
+            (agent.done, agent.drafts) = (Done::default(), Drafts::default());
         }
     }
 
@@ -89,14 +91,14 @@ impl Agent {
     }
 
     fn points(&self) -> u32 {
-        let Self { kinds, rederived, trouble, views, revisits, plans, done, .. } = self;
-        let acts = kinds.points().max(rederived.points()).max(trouble.standing());
-        acts.max(views.points()).max(revisits.points()).max(plans.points()).max(done.points())
+        let Self { kinds, rederived, trouble, views, revisits, plans, done, drafts, .. } = self;
+        let acts = kinds.points().max(rederived.points()).max(trouble.points());
+        acts.max(views.points()).max(revisits.points()).max(plans.points()).max(done.points()).max(drafts.points())
     }
 
     fn fits(&self) -> bool {
-        let Self { kinds, rederived, trouble, views, revisits, plans, done, .. } = self;
+        let Self { kinds, rederived, trouble, views, revisits, plans, done, drafts, .. } = self;
         let acts = kinds.fits() && rederived.fits() && trouble.fits();
-        acts && views.fits() && revisits.fits() && plans.fits() && done.fits()
+        acts && views.fits() && revisits.fits() && plans.fits() && done.fits() && drafts.fits()
     }
 }

@@ -1,16 +1,13 @@
 //! One error that comes back whatever is called: an install with ever new flags, a rewritten cell, a build after each
 //! edit; or a few errors that alternate. An answer that something is not accepted counts as an error.
 
-use super::undone::Undone;
 use super::{Before, INSTEAD, Stuck, TROUBLE, TROUBLE_CHANGED};
 use crate::codec::codec;
 use crate::model::{HaltReason, ToolResult};
 use crate::rules::streak::Streak;
-use crate::rules::{Cx, Payload, Signal};
+use crate::rules::{Cx, Signal};
 use crate::state::{Call, LONG_PAUSE, Recent, Step};
-use crate::text::{
-    self, Edit, Key, Left, combine, frame, key, mark, measurements, named_file, progress, replaced, told,
-};
+use crate::text::{self, Edit, Key, Left, combine, frame, key, mark, measurements, named_file, progress, told};
 use alloc::{boxed::Box, format};
 
 /// Errors kept to find those that alternate.
@@ -133,10 +130,8 @@ codec!(struct Trouble { sign, round, thing, progress, files, since, again });
 struct ErrorReturns {
     back: ReturnPoints,
     turns: ErrorRow,
-    /// Present once something was edited since.
-    undone: Option<Box<Undone>>,
 }
-codec!(struct ErrorReturns { back, turns, undone });
+codec!(struct ErrorReturns { back, turns });
 
 /// How often errors came back, and the points for it.
 #[derive(Clone, Debug, Default)]
@@ -240,9 +235,6 @@ impl Trouble {
             return false;
         }
         let last = core::mem::replace(&mut self.thing, thing);
-        if let Some(undone) = self.again.as_mut().and_then(|again| again.undone.as_mut()) {
-            undone.fails();
-        }
         // One thing after another fails and is fixed.
         let next = last & MENDED != 0 && thing != 0 && thing != last & !MENDED;
         // A build that breaks reports how far it got as well.
@@ -291,26 +283,8 @@ impl Trouble {
         *self = Self { round: self.round, since: self.since & (WRITTEN | CHANGED), ..Self::default() };
     }
 
-    /// A call is about to run. If it puts back a text that an earlier edit replaced in the same file, and marked errors
-    /// go on coming, returns how often that has happened.
-    pub(super) fn rewrites(&mut self, call: &Call, payload: &Payload<'_>, cx: &Cx<'_>) -> Option<Signal> {
-        if self.sign == 0 || self.since & PLAIN != 0 {
-            return None;
-        }
-        let edit = replaced(payload.args.as_ref()?, cx.salt)?;
-        let undone = self.again.get_or_insert_default().undone.get_or_insert_default();
-        let back = undone.takes(edit, mark(call.target?), call.onset, cx);
-        (back && cx.limits.reached(undone.points, 1)).then(|| undone.signal(call, cx))
-    }
-
     pub(super) fn points(&self) -> u32 {
         self.again.as_ref().map_or(0, |again| again.back.points.max(again.turns.back.points))
-    }
-
-    /// The same, or those for edits that were taken back.
-    pub(super) fn standing(&self) -> u32 {
-        let undone = self.again.as_deref().and_then(|again| again.undone.as_ref());
-        self.points().max(undone.map_or(0, |undone| undone.points))
     }
 
     pub(super) fn signal(&self, cx: &Cx<'_>) -> Option<Signal> {
@@ -339,10 +313,7 @@ impl Trouble {
     }
 
     pub(super) fn fits(&self) -> bool {
-        let fits = |again: &ErrorReturns| {
-            let undone = again.undone.as_ref().is_none_or(|undone| undone.fits());
-            again.back.seen.fits() && again.turns.back.seen.fits() && undone
-        };
+        let fits = |again: &ErrorReturns| again.back.seen.fits() && again.turns.back.seen.fits();
         self.again.as_deref().is_none_or(fits)
     }
 }

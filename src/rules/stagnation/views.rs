@@ -1,8 +1,7 @@
 //! Views that were all seen before, whatever calls show them: a page that comes back with another advertisement, files
 //! read again with other tools, two states in turns.
 
-use super::kinds::trouble;
-use super::{Before, FULL, Stuck};
+use super::{Before, FULL, Stuck, trouble};
 use crate::codec::codec;
 use crate::model::{HaltReason, ToolResult};
 use crate::rules::streak::Streak;
