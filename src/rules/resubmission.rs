@@ -11,7 +11,7 @@ use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
 use crate::rules::streak::{Streak, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Payload, Rule, Signal, SignalParts, View, advisory};
 use crate::state::{Call, Step};
-use crate::text::{Empty, Key, Late, Left, Tokens, combine, frame, mark, printable, progress, trimmed};
+use crate::text::{Empty, Key, Late, Tokens, combine, frame, mark, printable, progress, trimmed};
 use crate::tuned;
 use alloc::{boxed::Box, format, vec::Vec};
 
@@ -144,15 +144,15 @@ impl State {
     fn failed(&mut self, step: &Step, call: &Call, root: Key, tokens: Late<Tokens>, result: &ToolResult) -> &Attempt {
         let last = self.last.take().filter(|last| last.tool == step.tool && last.root == root);
         let how_far = if last.is_some() { progress(&result.output) } else { 0 };
-        let wrong = Left::wrong(&result.output).map_or(0, |left| left.count());
+        // Its root line without its figures. Errors without a root are the same only as a whole.
+        let line = step.root_line(result).map(frame);
+        let wrong = line.map_or(0, |_| step.wrong(result));
         let again = last.filter(|last| {
             (wrong == 0 || wrong >= last.wrong)
                 && (last.progress == 0 || last.progress == how_far)
                 && (last.call == call.key
                     || last.tokens.get().alike(&tokens.get()) >= tuned::ATTEMPT_ALIKE.get() as usize)
         });
-        // With its names but without its figures.
-        let line = step.root_line(result).map(frame);
         let round = call.round.map_or(0, mark);
         let again = match again {
             // The calls of a round were made before any of them was answered: they are one attempt.

@@ -6,7 +6,7 @@ use super::pairing::{Call, Step};
 use super::ring::Ring;
 use crate::codec::codec;
 use crate::model::ToolResult;
-use crate::text::{Figures, Left, combine, enters, first_row, frame, heading, mark, trimmed};
+use crate::text::{Figures, combine, enters, first_row, frame, heading, mark, trimmed};
 
 /// Kinds of calls remembered.
 const KINDS: usize = 12;
@@ -134,7 +134,7 @@ impl News {
         now.other = before.map_or(0, |before| if alike.is_some() { before.other } else { half(before.sign) });
         // Fewer errors are fewer, whichever comes first.
         if now.is_error() && (counts || before.is_some_and(|before| before.is_error())) {
-            now.sum = Left::wrong(&result.output).map_or(0, |left| left.count());
+            now.sum = step.wrong(result);
         }
         if let Some(before) = before.filter(|before| before.is_error() && now.is_error()) {
             step.fewer = now.sum != 0 && now.sum < before.sum;

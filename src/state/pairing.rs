@@ -6,8 +6,8 @@ use crate::model::{Context, Outcome, ToolResult};
 use crate::rules::LONGEST_NAME;
 use crate::state::{Kin, LONG_PAUSE, Occurrence, Onset, PAUSE, Ring, Sighting, task_key};
 use crate::text::{
-    Asks, CallKey, Echo, Edit, Effect, Empty, Key, Late, OutcomeFacts, Span, combine, first_mark, key, kind_of, mark,
-    mistake, root_place, transient, trimmed, word_hashes,
+    Asks, CallKey, Echo, Edit, Effect, Empty, Key, Late, Left, OutcomeFacts, Span, combine, first_mark, key, kind_of,
+    mark, mistake, root_place, transient, trimmed, word_hashes,
 };
 use alloc::{boxed::Box, string::String, vec::Vec};
 use core::cell::OnceCell;
@@ -182,8 +182,9 @@ pub(crate) struct Lookups {
     /// [`Step::root`] and, for a success, the span of [`Step::root_line`].
     root: OnceCell<Key>,
     line: OnceCell<Option<Span>>,
-    /// [`Step::occurrence`], [`Step::effect`] and [`Step::words`].
+    /// [`Step::occurrence`], [`Step::wrong`], [`Step::effect`] and [`Step::words`].
     seen: OnceCell<Occurrence>,
+    wrong: OnceCell<u32>,
     effect: OnceCell<Effect>,
     words: OnceCell<Vec<u32>>,
 }
@@ -284,6 +285,11 @@ impl Step {
     /// that is [waited out](Self::waits_out).
     pub(crate) fn is_waited_out(&self) -> bool {
         self.looks() && self.pause >= LONG_PAUSE || self.facts.transient && self.waits_out()
+    }
+
+    /// How many errors or failing tests its result counts, looked up on first use; 0 for none.
+    pub(crate) fn wrong(&self, result: &ToolResult) -> u32 {
+        *self.lookups.wrong.get_or_init(|| Left::wrong(&result.output).map_or(0, |left| left.count()))
     }
 
     /// The state of things after it, read on first use.

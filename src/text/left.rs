@@ -4,7 +4,8 @@
 
 use super::ends::{head, tail};
 use super::frame::frame;
-use super::mask::{byte_before, end_of_digits, first_digit};
+use super::mask::{byte_before, end_of_digits};
+use super::scan::each_number;
 use super::words::is_in;
 use crate::codec::codec;
 
@@ -28,13 +29,12 @@ impl Left {
 
     /// The same, or else of what is wrong in the last line that has one.
     pub(crate) fn wrong(answer: &str) -> Option<Self> {
-        let told = |line| Some(Self { count: counted(line).0?, of: frame(line) });
-        Self::field(answer).or_else(|| tail(answer, END).lines().rev().find_map(told))
+        Self::field(answer).or_else(|| wrong_in(tail(answer, END)))
     }
 
     /// The same; without any, the first count of the last line that has one.
     pub(crate) fn of(answer: &str) -> Self {
-        let told = |line| Some(Self { count: counted(line).1?, of: frame(line) });
+        let told = |line| Some(Self { count: counted(line)?, of: frame(line) });
         let last = || tail(answer, END).lines().rev().find_map(told);
         Self::wrong(answer).or_else(last).unwrap_or_default()
     }
@@ -85,7 +85,7 @@ fn fielded(json: &str, names: &str) -> Option<Left> {
 }
 
 /// Beginnings of words that are not problems: units of time and successes.
-const OTHERS: &str = "hou mil min pas sec suc";
+const OTHERS: &[&[u8]] = &[b"hou", b"mil", b"min", b"pas", b"sec", b"suc"];
 /// Letters that a counted word has at least.
 const LETTERS: usize = 3;
 
@@ -98,56 +98,122 @@ fn small(number: u64) -> u32 {
 }
 
 /// Beginnings of words for what is wrong, in `3 tests failed` and `Failures: 11`.
-const WRONG: &str = "error fail finding issue mismatch missing problem unresolved violation vulnerab";
+const WRONG: &[&[u8]] = &[
+    b"error",
+    b"fail",
+    b"finding",
+    b"issue",
+    b"mismatch",
+    b"missing",
+    b"problem",
+    b"unresolved",
+    b"violation",
+    b"vulnerab",
+];
 /// Words between a number and one of those.
 const BETWEEN: usize = 2;
 
 /// Whether a text begins with one of the words of a list.
-fn begins(text: &[u8], ways: &str) -> bool {
-    ways.split(' ').any(|way| text.get(..way.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(way.as_bytes())))
+fn begins(text: &[u8], ways: &[&[u8]]) -> bool {
+    let first = text.first().map(u8::to_ascii_lowercase);
+    let begins = |way: &&[u8]| text.get(..way.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(way));
+    ways.iter().any(|way| way.first().copied() == first && begins(way))
 }
 
-/// The whole numbers of a line that count what is wrong, added up: `87 tests, 11 failures, 2 errors`; and the
-/// first number that is followed by the word for what it counts.
-fn counted(line: &str) -> (Option<u32>, Option<u32>) {
-    let (bytes, mut at) = (line.as_bytes(), 0);
-    let (mut wrong, mut first) = (None, None);
-    while let Some(start) = bytes.get(at..).and_then(first_digit).map(|digit| at + digit) {
-        let end = end_of_digits(bytes, start);
-        at = end.max(start + 1);
-        let counts = matches!(byte_before(bytes, start), b' ' | b'(' | b'[' | b'*' | b'=');
-        let Some(number) = line.get(start..end).and_then(|number| number.parse().ok()).map(small) else { continue };
-        let of = bytes.get(end..).and_then(|rest| rest.strip_prefix(b" ")).filter(|_| counts).unwrap_or_default();
-        // Of `9 of 40 tests failed`, the 9.
-        let whole = bytes.get(..start).is_some_and(|before| before.ends_with(b"of "));
-        let part = of.strip_prefix(b"of ").and_then(|of| of.get(end_of_digits(of, 0)..)).map(<[u8]>::trim_ascii_start);
-        if !whole && is_of_wrong(part.unwrap_or(of)) || is_labelled(bytes, start) {
-            wrong = Some(number.saturating_add(wrong.unwrap_or(0)));
+/// A whole number in a text, and what it counts: what follows it after a blank.
+struct Number<'a> {
+    text: &'a str,
+    start: usize,
+    end: usize,
+}
+
+impl<'a> Number<'a> {
+    fn value(&self) -> Option<u32> {
+        self.text.get(self.start..self.end)?.parse().ok().map(small)
+    }
+
+    fn before(&self) -> &'a [u8] {
+        self.text.as_bytes().get(..self.start).unwrap_or_default()
+    }
+
+    fn of(&self) -> Option<&'a [u8]> {
+        let of = self.text.as_bytes().get(self.end..)?.strip_prefix(b" ")?;
+        let counts = matches!(byte_before(self.text.as_bytes(), self.start), b'\n' | b' ' | b'(' | b'[' | b'*' | b'=');
+        counts.then_some(of)
+    }
+
+    /// Whether it counts what is wrong: `3 tests failed`, `2 previous errors`, the 9 of `9 of 40 tests failed`.
+    fn is_of_wrong(&self) -> bool {
+        let names_wrong = |of: &[u8]| {
+            let part = of.strip_prefix(b"of ").and_then(|of| of.get(end_of_digits(of, 0)..));
+            names_wrong(part.map_or(of, <[u8]>::trim_ascii_start)) && !self.before().ends_with(b"of ")
+        };
+        self.of().is_some_and(names_wrong) || is_label(self.before())
+    }
+
+    /// Whether a word for what it counts follows.
+    fn is_of_something(&self) -> bool {
+        let is_letter = |byte: &u8| byte.is_ascii_alphabetic() || !byte.is_ascii();
+        self.of()
+            .is_some_and(|of| of.get(..LETTERS).is_some_and(|word| word.iter().all(is_letter)) && !begins(of, OTHERS))
+    }
+}
+
+/// What the numbers of the last line that has some count as wrong, added up: `87 tests, 11 failures, 2 errors`.
+fn wrong_in(text: &str) -> Option<Left> {
+    let mut last: Option<(usize, u32)> = None;
+    each_number(text.as_bytes(), |start, end| {
+        let number = Number { text, start, end };
+        if number.is_of_wrong()
+            && let Some(value) = number.value()
+        {
+            let line = text.get(..start).and_then(|before| before.rfind('\n')).map_or(0, |end| end + 1);
+            let sum = last.filter(|(before, _)| *before == line).map_or(0, |(_, sum)| sum);
+            last = Some((line, value.saturating_add(sum)));
         }
-        let word = of.get(..LETTERS).unwrap_or_default();
-        let is_word = word.iter().all(|byte| byte.is_ascii_alphabetic() || !byte.is_ascii());
-        if first.is_none() && !word.is_empty() && is_word && !begins(of, OTHERS) {
-            first = Some(number);
+    });
+    let (line, count) = last?;
+    Some(Left { count, of: frame(text.get(line..)?.lines().next()?) })
+}
+
+/// The first number of a line that is followed by the word for what it counts.
+fn counted(line: &str) -> Option<u32> {
+    let mut first = None;
+    each_number(line.as_bytes(), |start, end| {
+        let number = Number { text: line, start, end };
+        if first.is_none() && number.is_of_something() {
+            first = number.value();
+        }
+    });
+    first
+}
+
+/// Whether one of the first words of a clause names something wrong: `failed`, `previous errors`.
+fn names_wrong(clause: &[u8]) -> bool {
+    let mut rest = clause;
+    for _ in 0..=BETWEEN {
+        if begins(rest, WRONG) {
+            return true;
+        }
+        let is_end = |byte: &u8| matches!(byte, b'\n' | b' ' | b',' | b';' | b'.' | b':' | b'|' | b'(' | b')');
+        match rest.iter().position(is_end).and_then(|end| rest.get(end..)) {
+            Some([b' ', next @ ..]) if !next.first().is_none_or(u8::is_ascii_digit) => rest = next,
+            _ => return false,
         }
     }
-    (wrong, first)
+    false
 }
 
-/// Whether what follows a number names something wrong: `failed`, `previous errors`.
-fn is_of_wrong(of: &[u8]) -> bool {
-    let clause = of.split(|byte| matches!(byte, b',' | b';' | b'.' | b':' | b'|' | b'(' | b')')).next();
-    let words = clause.unwrap_or_default().split(|byte| *byte == b' ').take(BETWEEN + 1);
-    words.take_while(|word| word.first().is_some_and(|byte| !byte.is_ascii_digit())).any(|word| begins(word, WRONG))
-}
-
-/// Whether the number at `start` is the value of a label for what is wrong: `Failures: 11`.
-fn is_labelled(bytes: &[u8], start: usize) -> bool {
-    let before = bytes.get(..start).unwrap_or_default().trim_ascii_end();
-    let Some(label) = before.strip_suffix(b":") else { return false };
-    let letters =
-        label.iter().rev().take_while(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'-' | b'_')).count();
+/// Whether what stands before a number is a label for what is wrong: `Failures: 11`.
+fn is_label(before: &[u8]) -> bool {
+    let end = before.iter().rposition(|byte| *byte != b' ').map_or(0, |last| last + 1);
+    let Some(label) = before.get(..end).and_then(|before| before.strip_suffix(b":")) else {
+        return false;
+    };
+    let is_joint = |byte: &u8| !byte.is_ascii_alphabetic() && !matches!(byte, b'-' | b'_');
+    let start = label.iter().rposition(is_joint).map_or(0, |end| end + 1);
     // `error: 404` is a status.
-    let word = label.get(label.len() - letters..).unwrap_or_default();
+    let word = label.get(start..).unwrap_or_default();
     begins(word, WRONG) && !word.eq_ignore_ascii_case(b"error")
 }
 

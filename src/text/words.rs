@@ -652,8 +652,10 @@ impl Sieve {
     pub(super) fn passes_name(&self, name: &str) -> bool {
         let Some(first) = name.bytes().find(u8::is_ascii_alphanumeric) else { return false };
         let (lengths, lasts) = self.0.get(usize::from(first & 31)).copied().unwrap_or_default();
-        lengths & ((2 << name.len().min(30)) - 1) != 0
+        let length = name.len().min(30);
+        lengths & ((2 << length) - 1) != 0
             && name.bytes().rfind(u8::is_ascii_alphanumeric).is_some_and(|last| lasts >> (last & 31) & 1 == 1)
+            && (lengths >> length & 1 == 1 || !name.bytes().all(|byte| byte.is_ascii_alphanumeric()))
     }
 }
 
