@@ -7,8 +7,8 @@
 //!
 //! Without a result or another agent's news in between, every occurrence counts. With work in between, only long texts
 //! count, however far apart: the third time is nudged and the fourth blocked, or the sixth if the work brought
-//! something new at least every other time. If the work consists of looks that each show something new, every other
-//! occurrence counts, and none is blocked.
+//! something new at least every other time. If it did so each time, every other occurrence counts; if the work consists
+//! of looks that each show something new, none is blocked.
 
 use crate::codec::codec;
 use crate::model::{Channel, HaltReason, Recommendation};
@@ -135,11 +135,15 @@ impl Text {
         Some(if self.is_refrain() { advisory(signal, cx) } else { signal })
     }
 
+    /// The occurrences that count: of remarks on work that each time brought something new, every other.
+    fn weight(&self) -> u32 {
+        if self.looks || self.busy.saturating_add(1) >= self.times { self.times / 2 } else { self.times }
+    }
+
     /// The evidence of the occurrences with work in between.
     fn around_work(&self) -> u32 {
-        // Remarks on one look after another, each with something new, count half.
-        let times = if self.looks { self.times / 2 } else { self.times };
-        let reached = AROUND_WORK.iter().find(|(least, _)| self.long && times >= *least);
+        let weight = self.weight();
+        let reached = AROUND_WORK.iter().find(|(least, _)| self.long && weight >= *least);
         reached.map_or(0, |(_, count)| *count)
     }
 
@@ -149,7 +153,7 @@ impl Text {
 
     /// A refrain around work that makes progress: advice only, for a while.
     fn is_refrain(&self) -> bool {
-        let gets_on = self.looks || self.times < REFRAIN && self.busy.saturating_mul(2) >= self.times;
+        let gets_on = self.looks || self.weight() < REFRAIN && self.busy.saturating_mul(2) >= self.times;
         gets_on && self.idle < self.around_work()
     }
 }
