@@ -114,11 +114,12 @@ impl Window<Outing> {
     fn evidence(&self, class: Key) -> Option<Evidence<'_>> {
         let same = self.same(class);
         let first = same.clone().find(|call| call.weight > 0)?;
-        let often = same.clone().count() * 2 >= self.seen.len();
+        let times = same.clone().count();
         let weight: u32 = same.map(|call| u32::from(call.weight)).sum();
         let batch = elsewhere(self.same(class).map(|call| Some(call.target)));
         // If each is about a different thing, one more is needed: each failure may be that thing's own.
         let others = batch && self.same(class).any(|call| call.target != first.target && !call.is_question());
+        let often = if batch { times * 4 >= self.seen.len() * 3 } else { times * 2 >= self.seen.len() };
         let count = (weight / u32::from(WHOLE)).saturating_sub(others.into());
         often.then_some(Evidence { count, first, batch })
     }

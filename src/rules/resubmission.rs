@@ -37,6 +37,7 @@ struct Attempt {
     tool: Key,
     root: Key,
     call: Key,
+    target: u32,
     light: Key,
     /// How far along the error said that something was; 0 for the first of a row.
     progress: u32,
@@ -57,7 +58,7 @@ struct Attempt {
     /// Each error has named something that none before it had.
     moves: bool,
 }
-codec!(struct Attempt { tool, root, call, light, progress, wrong, tokens, attempts, equal, apart, said, round, lines, moves });
+codec!(struct Attempt { tool, root, call, target, light, progress, wrong, tokens, attempts, equal, apart, said, round, lines, moves });
 
 impl Attempt {
     /// The evidence, in attempts. Fixing what each error names is progress, so more of such attempts are needed.
@@ -143,12 +144,15 @@ impl State {
     /// Records a failed attempt.
     fn failed(&mut self, step: &Step, call: &Call, root: Key, tokens: Late<Tokens>, result: &ToolResult) -> &Attempt {
         let last = self.last.take().filter(|last| last.tool == step.tool && last.root == root);
+        // What a program is about shows in its text alone.
+        let target = if call.runs_a_program() { 0 } else { step.target() };
         let how_far = if last.is_some() { progress(&result.output) } else { 0 };
         // Its root line without its figures. Errors without a root are the same only as a whole.
         let line = step.root_line(result).map(frame);
         let wrong = line.map_or(0, |_| step.wrong(result));
         let again = last.filter(|last| {
             (wrong == 0 || wrong >= last.wrong)
+                && (last.target == 0 || target == 0 || last.target == target)
                 && (last.progress == 0 || last.progress == how_far)
                 && (last.call == call.key
                     || last.tokens.get().alike(&tokens.get()) >= tuned::ATTEMPT_ALIKE.get() as usize)
@@ -163,6 +167,7 @@ impl State {
             tool: step.tool,
             root,
             call: call.key,
+            target,
             light: step.facts.light,
             progress: how_far,
             wrong,

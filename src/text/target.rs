@@ -173,7 +173,9 @@ fn argument(map: &Map<String, Value>) -> Option<Cow<'_, str>> {
         });
     }
     // Numbers mean little without their name: element 3, issue 3.
-    if let Some((name, value)) = first(&|name| listed_name(&ELEMENTS, name)).or_else(|| first(&is_id)) {
+    // Code does not act upon the cell or the session that it runs in.
+    let id = || if map.contains_key("code") { None } else { first(&is_id) };
+    if let Some((name, value)) = first(&|name| listed_name(&ELEMENTS, name)).or_else(id) {
         return Some(Cow::Owned(alloc::format!("{name}={value}")));
     }
     // A URL is a target whatever its argument is called.
