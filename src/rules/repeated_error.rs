@@ -185,6 +185,10 @@ impl Window<Outing> {
             };
             self.seen.iter_mut().filter(settled).for_each(|known| known.class = None);
         }
+        // Fewer errors are progress: what failed in the same way before no longer counts.
+        if step.fewer {
+            self.seen.iter_mut().filter(|known| known.class == class).for_each(|known| known.class = None);
+        }
         // Nor does a look count among the calls of which the failed changes are a share.
         let failed_changes = self.seen.iter().any(|call| call.mutates && call.class.is_some());
         if !mutates && !facts.failed && failed_changes {

@@ -16,7 +16,7 @@ use super::mask::{Span, Strength, is_volatile, normalise};
 use super::shapes::Shapes;
 use super::states::{is_under_way, is_waiting_state};
 use super::tape::{Node, Read, SHORTEST_EPOCH, Tag, Tape};
-use super::words::{listed, listed_name, same_end};
+use super::words::{Sieve, is_name_in, listed, listed_name, same_end};
 use alloc::{string::String, vec::Vec};
 
 /// Bytes above which output is compared as text.
@@ -114,8 +114,43 @@ const STATES: [&str; 3] = ["approval", "health", "progress"];
 const KEEPS: [&str; 8] =
     ["blockedby", "blockedreason", "blocker", "errorreason", "failurereason", "holdreason", "lasterror", "lastfailure"];
 /// The ends of names of states (`jobStatus`, `provisioning_state`), and names of messages.
-const STATE_ENDS: [&str; 3] = ["phase", "state", "status"];
+const STATE_ENDS: [&str; 5] = ["phase", "stage", "state", "status", "step"];
 const MESSAGES: [&str; 7] = ["detail", "error", "info", "message", "msg", "reason", "result"];
+
+/// How much of something is done, by the numbers of an object: `"done": 5, "total": 100`, `"percent": 5`.
+#[derive(Clone, Copy, Debug, Default)]
+struct Share {
+    part: Option<u32>,
+    whole: Option<u32>,
+}
+
+impl Share {
+    /// Names of what is done, of it in percent, and of all that there is to do.
+    const PARTS: &str = "completed copied done downloaded finished imported indexed loaded processed rendered \
+        transferred uploaded";
+    const PERCENTS: &str = "pct percent percentage percentcomplete progress progresspercent";
+    const WHOLES: &str = "of total totalcount totalitems";
+
+    /// Takes in a field that is a number.
+    fn take(&mut self, name: &str, number: &str) {
+        const NAMES: Sieve = Sieve::of(&[Share::PARTS, Share::PERCENTS, Share::WHOLES]);
+        if !NAMES.passes_name(name) {
+            return;
+        }
+        let value = number.split('.').next().and_then(|whole| whole.parse().ok());
+        if is_name_in(Self::WHOLES, name) {
+            self.whole = value;
+        } else if is_name_in(Self::PARTS, name) {
+            self.part = value;
+        } else if is_name_in(Self::PERCENTS, name) {
+            (self.part, self.whole) = (value, Some(100));
+        }
+    }
+
+    fn is_partial(self) -> bool {
+        self.part.zip(self.whole).is_some_and(|(part, whole)| part < whole)
+    }
+}
 
 /// Whether an output looks like JSON and is short enough to be compared as such.
 pub(super) fn is_json(text: &str) -> bool {
@@ -274,10 +309,13 @@ fn judge(read: &Read<'_>, at: u32, says: &mut AnswerMeaning, buffer: &mut String
             _ => false,
         };
     }
-    let mut fields = fields;
+    let (mut fields, mut share) = (fields, Share::default());
     while let Some(at) = fields.next(read) {
         let value = read.node(at);
         let name = read.name(value);
+        if value.tag == Tag::Number {
+            share.take(name, read.text(value));
+        }
         match value.tag {
             Tag::List if !full && read.is_empty(at) => says.negative |= listed_name(&LISTS, name),
             Tag::Number if !full && read.text(value) == "0" => says.negative |= listed_name(&COUNTS, name),
@@ -304,6 +342,7 @@ fn judge(read: &Read<'_>, at: u32, says: &mut AnswerMeaning, buffer: &mut String
             _ => {}
         }
     }
+    says.waiting |= share.is_partial();
 }
 
 #[cfg(test)]

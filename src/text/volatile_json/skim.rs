@@ -6,7 +6,7 @@ use super::super::late::first_of;
 use super::super::scan::{BLOCK, block, brackets};
 use super::super::states::{is_under_way, is_waiting_state};
 use super::super::words::listed_name;
-use super::{COUNTS, ENDS, KEEPS, LISTS, MESSAGES, NEXT, WRAPPINGS, WRAPS, is_nothing, names_state};
+use super::{COUNTS, ENDS, KEEPS, LISTS, MESSAGES, NEXT, Share, WRAPPINGS, WRAPS, is_nothing, names_state};
 
 /// What the object that is the whole text says; `None` if that needs a full read.
 pub(in super::super) fn skim(text: &str) -> Option<AnswerMeaning> {
@@ -103,7 +103,7 @@ impl<'a> Skim<'a> {
     /// Reads what an object says whose opening bracket has been read.
     fn object(&mut self, depth: usize, says: &mut AnswerMeaning) -> Option<()> {
         let (mut full, mut nothing) = (false, false);
-        let mut first = true;
+        let (mut first, mut share) = (true, Share::default());
         loop {
             match self.next()? {
                 b'}' if first => break,
@@ -145,7 +145,7 @@ impl<'a> Skim<'a> {
                             says.waiting |= listed_name(&ENDS, name);
                         }
                         b't' => says.waiting |= is_under_way(name),
-                        _ => {}
+                        _ => share.take(name, self.text.get(self.at - 1..self.at + more)?),
                     }
                     self.at += more;
                 }
@@ -157,6 +157,7 @@ impl<'a> Skim<'a> {
             }
         }
         says.negative |= nothing && !full;
+        says.waiting |= share.is_partial();
         Some(())
     }
 }
@@ -192,7 +193,7 @@ mod tests {
             (-2.0..2.0).prop_map(Value::from),
             "(running|pending|done|no results|ok|a\"b|x\\\\y|still running|\\{|\\]|0)".prop_map(Value::from),
         ];
-        let name = "(status|state|message|error|items|results|total|count|found|exists|name|data|a|b)";
+        let name = "(status|state|message|error|items|results|total|done|percent|count|found|exists|name|data|a|b)";
         leaf.prop_recursive(5, 40, 5, move |inner| {
             prop_oneof![
                 prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
