@@ -457,15 +457,16 @@ impl<'a> Judging<'a> {
             return;
         }
         let name = result.tool.as_deref().or(call.as_ref().map(|call| call.name.as_str())).unwrap_or_default();
+        let tool = key("tool", name.as_bytes());
+        let bare = self.bare(result, call.as_ref().map_or_else(|| mark(tool), |call| call.kind));
+        let result = bare.as_ref().unwrap_or(result);
+        self.run.ordered.acknowledged = result.outcome == Outcome::Ok && text::acknowledges(&result.output);
         if !self.configure(name) {
             return;
         }
         if let Some(call) = &call {
             self.run.ladder.ran(&call.refused);
         }
-        let tool = key("tool", name.as_bytes());
-        let bare = self.bare(result, call.as_ref().map_or_else(|| mark(tool), |call| call.kind));
-        let result = bare.as_ref().unwrap_or(result);
         let mut facts = self.read(name, result, call.as_ref());
         // An edit that did not find its text has failed, whatever its outcome; so has a command line that produced
         // nothing but a program's complaint, and a change that was not made according to its answer. Where something
@@ -524,7 +525,6 @@ impl<'a> Judging<'a> {
             remade,
             kin: Kin::default(),
             is_news: false,
-            things: self.run.ordered.things,
             fewer: false,
             narrows,
             previous: if handed { index.saturating_sub(1) } else { previous },

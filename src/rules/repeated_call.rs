@@ -53,9 +53,6 @@ const ASLEEP: i64 = 600_000;
 const HELD: u32 = 2_000;
 /// Bytes from which an answer is content of its own, a page, rather than a short reply.
 const PAGE: usize = 200;
-/// Bytes from which an answer says more than a mere acknowledgement, and from which even one of few words does.
-const ACKNOWLEDGED: usize = 16;
-const FEW_WORDS: usize = 64;
 /// Lines with figures from which an answer is a list of them.
 const ROWS: usize = 5;
 /// Letters and digits in a row from which they may be the digest of an image.
@@ -334,11 +331,6 @@ impl Entry {
         let near = facts.shape.is_some() && now.shape == before.shape;
         if !light && !exact && (!near || !call.mutates && result.is_some_and(|result| lists_figures(&result.output))) {
             return None;
-        }
-        // One more of the things that the user has ordered: `Take 10 photos`.
-        if !facts.failed && self.times < step.things.into() && result.is_some_and(|result| acknowledges(&result.output))
-        {
-            return Some(0);
         }
         // A countdown: `10 seconds left`, `9 seconds left`.
         let counts_down = || step.is_news && step.kin.fell() && result.is_some_and(|result| is_short(&result.output));
@@ -646,15 +638,9 @@ fn acts(call: &Call, result: Option<&ToolResult>) -> bool {
     (call.mutates || call.asks.shows() || call.target.is_none() && acknowledges()) && !ends(&call.name)
 }
 
-/// Whether an answer merely acknowledges: `ok`, `Pressed ArrowDown`.
-fn acknowledges(answer: &str) -> bool {
-    let few = || answer.len() < FEW_WORDS && answer.split_whitespace().nth(3).is_none();
-    answer.len() < ACKNOWLEDGED || few() && !answer.bytes().any(|byte| byte.is_ascii_digit())
-}
-
 /// Whether a call sends keys or gestures and is merely acknowledged: only a look shows what it did.
 fn steers(call: &Call, result: Option<&ToolResult>) -> bool {
-    result.is_some_and(|result| acknowledges(&result.output))
+    result.is_some_and(|result| text::acknowledges(&result.output))
         && (call.asks == Asks::Gesture || text::steers(&call.name))
 }
 

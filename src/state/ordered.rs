@@ -9,14 +9,16 @@ use crate::text::{Sweep, ordered_things, ordered_times, orders_sweep, orders_wai
 pub(crate) struct Ordered {
     by_user: u8,
     by_system: u8,
-    /// How many things the user ordered to be made or done; 0 for none.
-    pub(crate) things: u8,
+    /// How many things the user ordered to be made or done; 0 for none. They repeat what is merely acknowledged.
+    things: u8,
+    /// The latest call was merely acknowledged.
+    pub(crate) acknowledged: bool,
     pub(crate) waits: bool,
     pub(crate) sweeps: Sweep,
     /// The low half of the sequence number of the user's latest message.
     said: u32,
 }
-codec!(struct Ordered { by_user, by_system, things, waits, sweeps, said });
+codec!(struct Ordered { by_user, by_system, things, acknowledged, waits, sweeps, said });
 
 impl Ordered {
     /// The user says something, in event number `event`. A message directly after an order does not revoke it, nor does
@@ -38,7 +40,16 @@ impl Ordered {
         }
     }
 
+    /// The orders as they stand if the next call is merely acknowledged, and if it is not.
+    pub(crate) fn possible(self) -> impl Iterator<Item = Self> {
+        [true, false]
+            .into_iter()
+            .filter(move |told| self.things > 0 || !told)
+            .map(move |acknowledged| Self { acknowledged, ..self })
+    }
+
     pub(crate) fn times(self) -> u32 {
-        self.by_user.max(self.by_system).into()
+        let things = if self.acknowledged { self.things } else { 0 };
+        self.by_user.max(self.by_system).max(things).into()
     }
 }

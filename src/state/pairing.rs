@@ -153,8 +153,6 @@ pub(crate) struct Step {
     /// It brought something new; it failed like the one of its kind before it, with fewer errors left (`fewer`).
     pub(crate) is_news: bool,
     pub(crate) fewer: bool,
-    /// How many things the user has ordered to be made or done; 0 for none.
-    pub(crate) things: u8,
     /// It succeeded and ruled out a part of a bisection.
     pub(crate) narrows: bool,
     /// Index of its agent's previous step, and of the latest one with news, with a mark of that one's round; 0 for
@@ -210,7 +208,6 @@ impl Step {
             remade: false,
             kin: Kin::default(),
             is_news: false,
-            things: 0,
             fewer: false,
             narrows: false,
             previous: counted.customs.saturating_sub(1).into(),

@@ -9,6 +9,16 @@ use super::scan::{BLOCK, any, parts};
 use super::states::{ENDED, is_partly_done, is_under_way, is_waiting_state};
 use super::words::{Lexicon, any_in, is_in, listed, same, same_end, same_start};
 
+/// Bytes from which an answer says more than a mere acknowledgement, and from which even one of few words does.
+const ACKNOWLEDGED: usize = 16;
+const FEW_WORDS: usize = 64;
+
+/// Whether an answer merely acknowledges: `ok`, `Pressed ArrowDown`.
+pub(crate) fn acknowledges(answer: &str) -> bool {
+    let few = || answer.len() < FEW_WORDS && answer.split_whitespace().nth(3).is_none();
+    answer.len() < ACKNOWLEDGED || few() && !answer.bytes().any(|byte| byte.is_ascii_digit())
+}
+
 /// What an answer says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct AnswerMeaning {

@@ -74,7 +74,7 @@ impl Row {
     pub(super) fn told(&self) -> Option<(&Steps, u32)> {
         let steps = self.0.as_deref().filter(|steps| steps.far > LAP)?;
         let enough = tuned::ROW_STEPS.get().max(steps.far.saturating_add(1));
-        Some((steps, steps.many.checked_sub(enough)?.saturating_add(LAPS)))
+        Some((steps, (steps.many.checked_sub(enough)? / steps.far).saturating_add(LAPS)))
     }
 
     /// What the row is worth, in laps.
