@@ -69,13 +69,14 @@ fn standings(settings: &Settings, run: &Run, whose: &ScopeKeys, flow: &Flow<'_>)
     let of_all = run.outlooks(whose, flow, &limits, &settings.config);
     let mut next = of_all.map(|outlook| Some(outlook.next));
     let mut enabled = limits.map(|limits| limits.enabled);
-    let tables = || core::iter::once(*settings.limits()).chain(settings.of_tools());
-    for (orders, mut table) in run.ordered.possible().flat_map(|orders| tables().map(move |table| (orders, table))) {
-        ordered(&mut table, orders);
-        // Only what is the same for every tool, and whatever the next call is answered, can be reported.
-        let of_tool = run.outlooks(whose, flow, &table, &settings.config);
-        next.iter_mut().zip(of_tool).for_each(|(next, own)| *next = next.filter(|next| *next == own.next));
-        enabled.iter_mut().zip(table).for_each(|(enabled, own)| *enabled |= own.enabled);
+    for orders in run.ordered.possible() {
+        for mut table in core::iter::once(*settings.limits()).chain(settings.of_tools()) {
+            ordered(&mut table, orders);
+            // Only what is the same for every tool, and whatever the next call is answered, can be reported.
+            let of_tool = run.outlooks(whose, flow, &table, &settings.config);
+            next.iter_mut().zip(of_tool).for_each(|(next, own)| *next = next.filter(|next| *next == own.next));
+            enabled.iter_mut().zip(table).for_each(|(enabled, own)| *enabled |= own.enabled);
+        }
     }
     let all = RULES.iter().zip(of_all).zip(next).zip(enabled);
     let held = all.filter(|(((_, outlook), _), enabled)| *enabled && outlook.count != 0);

@@ -2,6 +2,7 @@
 //! than the build script, which can start other work meanwhile.
 
 mod order;
+mod panics;
 mod places;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -41,7 +42,9 @@ fn run() -> Result<()> {
 /// Writes a module for JavaScript, its glue and its types into a folder.
 fn glue(module: &Path, folder: &Path, name: &str) -> Result<()> {
     let mut bindgen = Bindgen::new();
-    bindgen.input_bytes(name, read(module)?).out_name(name).typescript(true);
+    // While functions still have names.
+    let module = panics::without(&read(module)?).context("the module cannot be read")?;
+    bindgen.input_bytes(name, module).out_name(name).typescript(true);
     bindgen.remove_name_section(true).remove_producers_section(true);
     bindgen.web(true)?.generate(folder).context("wasm-bindgen failed")
 }
@@ -52,9 +55,10 @@ fn order(module: &Path, window: usize) -> Result<()> {
     fs::write(module, named).with_context(|| format!("cannot write {}", module.display()))
 }
 
-/// Removes the source locations of panics from a module.
+/// Removes panics, as far as their functions have names, and their source locations from a module.
 fn places(module: &Path) -> Result<()> {
-    let without = places::without(&read(module)?).context("the module cannot be read")?;
+    let without = panics::without(&read(module)?).and_then(|module| places::without(&module));
+    let without = without.context("the module cannot be read")?;
     fs::write(module, without).with_context(|| format!("cannot write {}", module.display()))
 }
 

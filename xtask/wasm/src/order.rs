@@ -111,7 +111,7 @@ fn order(bodies: &[&[u8]], most: usize) -> Vec<usize> {
 }
 
 /// An unsigned integer in WebAssembly's LEB128 encoding.
-fn number(mut number: usize) -> Vec<u8> {
+pub(crate) fn number(mut number: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     while number > 0x7f {
         bytes.push(number as u8 | 0x80);
@@ -121,7 +121,7 @@ fn number(mut number: usize) -> Vec<u8> {
     bytes
 }
 
-fn text(text: &str) -> Vec<u8> {
+pub(crate) fn text(text: &str) -> Vec<u8> {
     [number(text.len()), text.as_bytes().to_vec()].concat()
 }
 
