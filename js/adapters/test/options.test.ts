@@ -44,6 +44,41 @@ test("values that mean nothing are errors, and so is what an adapter does not ta
   assert.equal(checked(options, { state: "is kept elsewhere" }), options);
 });
 
+test("a scope is checked as options are", () => {
+  const guard = new Guard();
+  const scoped = (scope: unknown, message: RegExp) =>
+    assert.throws(
+      () => guard.scope(scope as object),
+      (error) => error instanceof LoopwardenError && error.code === "invalid-config" && message.test(error.message),
+    );
+  scoped({ agnet: "writer" }, /`agnet`: is no part of a scope, which has run, agent, task$/);
+  scoped({ run: 7 }, /`run`: must be a string/);
+  scoped("run", /`scope`: must be an object/);
+  assert.equal(guard.scope({ run: "r" }).run, "r");
+});
+
+test("a clock that fails is told once and replaced by the system's", () => {
+  const clocks = [() => "soon", () => Number.NaN, () => assert.fail("no clock")] as unknown as (() => number)[];
+  for (const now of clocks) {
+    const warnings: string[] = [];
+    const guard = new Guard({ now, onWarning: (message) => warnings.push(message) });
+    const levels = new Set<string>();
+    for (let round = 0; round < 6; round += 1) {
+      guard.turn();
+      levels.add(guard.beforeCall({ tool: "search", args: { q: "a" }, callId: `call ${round}` }).action);
+      guard.afterCall({ tool: "search", callId: `call ${round}`, output: "nothing" });
+    }
+    assert.equal(warnings.length, 1);
+    assert.match(warnings[0] ?? "", /^\[Loopwarden\] your `now` failed, so the system's clock counts: /);
+    // The guard goes on judging.
+    assert.ok(levels.has("block"), [...levels].join());
+  }
+  const warnings: string[] = [];
+  const guard = new Guard({ now: () => performance.now(), onWarning: (message) => warnings.push(message) });
+  guard.beforeCall({ tool: "search", args: { q: "a" } });
+  assert.deepEqual(warnings, []);
+});
+
 test("a halt is told once, with the scope that it ended, and tokens are what the loop has cost", () => {
   const halts: LoopHalt[] = [];
   const guard = new Guard({ run: "r", onHalt: (halt) => halts.push(halt) });

@@ -8,6 +8,7 @@ import {
   type Decision,
   type Finding,
   LoopDetector,
+  LoopwardenError,
   type Outcome,
   type Role,
   type Scope,
@@ -18,6 +19,8 @@ import { ACTS, NAME, OPEN, packed, SCOPES, type Stand, unpacked } from "./stand.
 
 export { LoopHalt, type LoopHaltRecord };
 
+/** The parts of a scope. */
+const PARTS = ["run", "agent", "task"];
 /** Maximum number of notes waiting for the next model call. */
 const NOTES = 8;
 /** Maximum number of kinds of warnings given. */
@@ -153,6 +156,17 @@ function salted(config: Config = {}): Config {
   }
 }
 
+/** Returns a scope unchanged after checking its names and values. */
+function checked<SCOPE extends object>(scope: SCOPE): SCOPE {
+  const wrong = (field: string, message: string) => new LoopwardenError({ code: "invalid-config", message, field });
+  if (typeof scope !== "object" || scope === null) throw wrong("scope", "must be an object");
+  for (const [name, value] of Object.entries(scope)) {
+    if (!PARTS.includes(name)) throw wrong(name, `is no part of a scope, which has ${PARTS.join(", ")}`);
+    if (value !== undefined && typeof value !== "string") throw wrong(name, "must be a string");
+  }
+  return scope;
+}
+
 /** Watches an agent, or one scope of it, on behalf of an adapter. */
 export class Guard {
   readonly enabled: boolean;
@@ -188,7 +202,8 @@ export class Guard {
       return { own: true, ...remembered, ...unpacked(state) };
     } catch (cause) {
       const shared = fresh();
-      this.#warn(shared, cause);
+      const message = `[Loopwarden] \`state\` cannot be read, so the guard begins anew: ${reasonOf(cause)}`;
+      this.#say(shared, "state", message, cause);
       return shared;
     }
   }
@@ -203,9 +218,13 @@ export class Guard {
     return this.#shared && this.#stand(this.#shared).halt;
   }
 
-  /** A guard for a sub-agent or part of the work: it shares the detector and has its own rounds, guidance and halt. */
+  /**
+   * A guard for a sub-agent or part of the work: it shares the detector and has its own rounds, guidance and halt.
+   *
+   * @throws {LoopwardenError} `invalid-config`, naming the field, for anything but names of a run, an agent and a task.
+   */
   scope(scope: Pick<Scope, "run" | "agent" | "task">): Guard {
-    return new Guard({ ...this.#options, ...scope }, this.#shared);
+    return new Guard({ ...this.#options, ...checked(scope) }, this.#shared);
   }
 
   /**
@@ -458,10 +477,29 @@ export class Guard {
     return restored;
   }
 
+  /** The time of an event in whole milliseconds. A clock of the host that fails is replaced by the system's. */
+  #now(): number {
+    const { now } = this.#options;
+    if (now === undefined) return Date.now();
+    let cause: unknown;
+    try {
+      const at: unknown = now();
+      if (typeof at === "number" && Math.abs(at) <= Number.MAX_SAFE_INTEGER) return Math.trunc(at);
+      cause = new TypeError(`it returned ${String(at).slice(0, 80)}, not milliseconds`);
+    } catch (error) {
+      cause = error;
+    }
+    if (this.#shared) {
+      const message = `[Loopwarden] your \`now\` failed, so the system's clock counts: ${reasonOf(cause)}`;
+      this.#say(this.#shared, "now", message, cause);
+    }
+    return Date.now();
+  }
+
   /** The context fields of every event. */
   #context(stand: Stand, agent: string | undefined = this.#scope.agent): Scope & { round: string; at: number } {
     const round = this.#round(stand, agent);
-    return { ...this.#scope, ...(agent !== undefined && { agent }), round, at: (this.#options.now ?? Date.now)() };
+    return { ...this.#scope, ...(agent !== undefined && { agent }), round, at: this.#now() };
   }
 
   /** The round's name. Scopes of one run number their rounds separately, so the names must not collide. */
