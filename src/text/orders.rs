@@ -21,7 +21,10 @@ const TIMES: &str = "attempts cycles defa durchgänge durchläufe ejecuciones es
     rondas rounds runden runs times trials veces vezes volte x раз раза";
 /// The same in scripts without spaces, directly after the number, and what makes a span of time a watch there.
 const COUNTED: [char; 4] = ['回', '次', '遍', '번'];
-const EACH: [&str; 5] = ["ごと", "おき", "每", "毎", "마다"];
+const EACH: [char; 3] = ['每', '毎', '隔'];
+const EACH_BEHIND: [&str; 3] = ["ごと", "おき", "마다"];
+/// Bytes of a unit of time there.
+const UNIT: usize = 7;
 /// Numbers in words, and the value of each.
 const NUMBERS: &str = "acht cinco cinq cuatro diez dix douze dozen drei eight eleven fifteen fifty five four fünf huit \
     hundred neuf neun nine nueve ocho quatre sechs seis sept seven sieben siete six ten thirty \
@@ -290,13 +293,17 @@ pub(crate) fn ordered_things(text: &str) -> u32 {
 
 /// What a text in a script without spaces orders: `テストを15回`, `每5分钟`. `第3次` is an ordinal and does not count.
 fn counted(text: &str) -> u32 {
-    let each = EACH.iter().any(|each| text.contains(each));
     let (mut most, mut rest) = (0, text);
     while let Some((before, number_on)) = rest.find(|char: char| char.is_ascii_digit()).map(|at| rest.split_at(at)) {
         let end = number_on.find(|char: char| !char.is_ascii_digit()).unwrap_or(number_on.len());
         let (count, behind) = number_on.split_at(end);
+        // The unit stands between: `5分ごとに`, `2時間おきに`.
+        let spans = |each: &&str| behind.find(*each).is_some_and(|at| at <= UNIT);
+        if before.ends_with(EACH) || EACH_BEHIND.iter().any(spans) {
+            return WATCH;
+        }
         let times = behind.starts_with(COUNTED) && !before.ends_with('第');
-        most = most.max(if each { WATCH } else { number(count).filter(|_| times).unwrap_or(0) });
+        most = most.max(number(count).filter(|_| times).unwrap_or(0));
         rest = behind;
     }
     most
@@ -463,6 +470,10 @@ mod tests {
             ("テストを15回実行してください", 15),
             ("请把测试运行20次", 20),
             ("每5分钟看一次日志", WATCH),
+            ("每隔10秒检查一下", WATCH),
+            ("2時間おきに潮位を見て", WATCH),
+            ("每天大约有300万人使用", 0),
+            ("每天看3次", 3),
             ("테스트를 열 번, 아니 14번 돌려 주세요", 14),
             ("请在第3次会议之前准备好", 0),
             ("You have repeated the same mistake four times", 0),
