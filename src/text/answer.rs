@@ -72,9 +72,9 @@ impl Meaning {
 const PHRASES: &str = "\
     ~aguardando|~ainda não|-aucun fichier|-aucun résultat|-aucune correspondance|~ausstehend|~bekleniyor|~building|\
     -bulunamadı|-cannot be found|-cannot find|!check back|~containercreating|-could not be found|-could not find|\
-    -couldn't find|-did not appear|-did not find|-does not exist|-doesn't exist|~Đang chờ|~đang chờ|~em andamento|\
-    ~en attente|~en cours|~en curso|~en espera|~esperando|-existiert nicht|-found 0|-found no|-found nothing|\
-    -geen resultaten|=health|-hittades inte|~in attesa|~in bearbeitung|!in progress|~in queue|-inga resultat|\
+    -couldn't find|-did not appear|-did not find|-does not exist|-doesn't exist|~Đang chờ|~đang chờ|~em andamento|~em processamento|\
+    ~en attente|~en cours|~en curso|~en espera|~en file|~en trámite|~esperando|-existiert nicht|-found 0|-found no|-found nothing|\
+    -geen resultaten|=health|-hittades inte|~in attesa|~in bearbeitung|!in progress|~in queue|~in wachtrij|-inga resultat|\
     ~init 0|~init 1|~initializing|-introuvable|-kein treffer|-keine daten|-keine ergebnisse|-keine treffer|\
     -không tìm thấy|-matches 0|~menunggu|-n'existe pas|-nada encontrado|-nenalezeno|-nenhum resultado|\
     -nessun risultato|-nessuna corrispondenza|~nicht bereit|-nicht gefunden|-nichts gefunden|-nie znaleziono|\
@@ -89,7 +89,7 @@ const PHRASES: &str = "\
     =phase|~please wait|~podinitializing|~processing|~provisioning|~queue position|+queued|~queued for|\
     ~202 accepted|%ready|-results 0|~retry after|~running for|+scheduled|-sin resultados|=state|=status|=still|\
     !still being|!still building|!still pending|!still processing|!still running|!still waiting|-tidak ditemukan|\
-    ~todavía no|~under review|~väntar|~wachten op|~waiting|~warte auf|~wartet|-zero results";
+    ~todavía no|~under review|~under way|~väntar|~wachten op|~waiting|~warte auf|~wartet|~wordt verwerkt|-zero results";
 
 /// Where the phrases begin whose first byte has these lowest five bits; the length of all if there are none.
 #[expect(clippy::indexing_slicing, reason = "evaluated at compile time: an index out of range would not build")]
@@ -108,8 +108,8 @@ static RUNS: [u16; 32] = {
 
 /// Phrases of scripts without ASCII letters or without blanks, matched anywhere in a text.
 const OTHER_SCRIPTS: &str = "\
-    -не найден|-ничего не найдено|-нет результатов|~ожидани|~выполняется|-не знайдено|-未找到|-没有找到|\
-    -没有结果|-找不到|~等待中|~处理中|~排队|~進行中|~进行中|-見つかりません|-該当なし|~待機中|~処理中|-찾을 수 없|-결과가 없|~대기 중|-δεν βρέθηκ|\
+    -не найден|-ничего не найдено|-нет результатов|~ожидани|~выполняется|~обработке|-не знайдено|-未找到|-没有找到|\
+    -没有结果|-找不到|~等待中|~处理中|~排队|~正在处理|~進行中|~进行中|-見つかりません|-該当なし|~待機中|~処理中|-찾을 수 없|-결과가 없|~대기 중|-δεν βρέθηκ|\
     -לא נמצא|-لم يتم العثور|-غير موجود|-नहीं मिल|-ไม่พบ|~قيد الانتظار|~قيد التنفيذ|~प्रतीक्षा|~実行中|\
     ~正在运行|~очікуван";
 

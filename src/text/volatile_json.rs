@@ -26,7 +26,8 @@ const LONGEST: usize = 64 * 1024;
 const VALUES: usize = 4;
 
 /// Names of flags that are false until something is over.
-const ENDS: [&str; 7] = ["done", "finished", "iscomplete", "isdone", "isfinished", "isready", "ready"];
+const ENDS: [&str; 9] =
+    ["complete", "completed", "done", "finished", "iscomplete", "isdone", "isfinished", "isready", "ready"];
 
 /// Whether a field of this name holds the state of what was asked about.
 fn names_state(name: &str) -> bool {
@@ -115,7 +116,8 @@ const KEEPS: [&str; 8] =
     ["blockedby", "blockedreason", "blocker", "errorreason", "failurereason", "holdreason", "lasterror", "lastfailure"];
 /// The ends of names of states (`jobStatus`, `provisioning_state`), and names of messages.
 const STATE_ENDS: [&str; 5] = ["phase", "stage", "state", "status", "step"];
-const MESSAGES: [&str; 7] = ["detail", "error", "info", "message", "msg", "reason", "result"];
+const MESSAGES: [&str; 10] =
+    ["detail", "error", "estado", "etat", "info", "message", "msg", "reason", "result", "xmotivo"];
 
 /// How much of something is done, by the numbers of an object: `"done": 5, "total": 100`, `"percent": 5`.
 #[derive(Clone, Copy, Debug, Default)]

@@ -145,6 +145,7 @@ impl<'a> Skim<'a> {
                             says.waiting |= listed_name(&ENDS, name);
                         }
                         b't' => says.waiting |= is_under_way(name),
+                        b'n' => {}
                         _ => share.take(name, self.text.get(self.at - 1..self.at + more)?),
                     }
                     self.at += more;
