@@ -8,17 +8,19 @@ import { run } from "./support/run.ts";
 import { serve } from "./support/worker.ts";
 
 const js = fileURLToPath(new URL("..", import.meta.url));
-const readme = await readFile(join(js, "..", "README.md"), "utf8");
-const blocks = [...readme.matchAll(/<!-- test: (\w+) -->\s*```(?:js|ts|mjs)\n(.*?)```/gs)].map(([, kind, code]) => ({
-  kind: kind ?? "",
-  code: code ?? "",
-}));
+const blocks = [];
+for (const page of ["README.md", "docs/javascript.md"]) {
+  const text = await readFile(join(js, "..", page), "utf8");
+  for (const [, kind = "", code = ""] of text.matchAll(/<!-- test: (\w+) -->\s*```(?:js|ts|mjs)\n(.*?)```/gs))
+    blocks.push({ page, kind, code });
+}
 
-test("the README has examples that are run", () => {
-  assert.ok(
-    blocks.some(({ kind }) => kind === "node"),
-    "the README needs a js or ts block after <!-- test: node -->",
-  );
+test("the README and the page of the API have examples that are run", () => {
+  for (const needs of ["README.md", "docs/javascript.md"])
+    assert.ok(
+      blocks.some(({ page, kind }) => page === needs && kind === "node"),
+      `${needs} needs a js or ts block after <!-- test: node -->`,
+    );
   for (const { kind } of blocks) assert.ok(["node", "worker"].includes(kind), `nothing runs <!-- test: ${kind} -->`);
 });
 
@@ -26,8 +28,8 @@ test("the README has examples that are run", () => {
 const typed = (code: string): string =>
   `${code}\nimport type { AgentEvent, Config, Verdict } from "loopwarden";\nexport type All = [AgentEvent, Config, Verdict];\n`;
 
-for (const [index, { kind, code }] of blocks.entries()) {
-  const title = `README example ${index + 1} (${kind})`;
+for (const [index, { page, kind, code }] of blocks.entries()) {
+  const title = `${page}, example ${index + 1} (${kind})`;
   if (kind === "node") {
     test(title, async () => {
       // As printed: a fresh project that has installed the package, and the example in a file of it.

@@ -577,6 +577,11 @@ impl Read<'_> {
         self.tape.node(at as usize)
     }
 
+    /// All values, in the order of the text.
+    pub(super) fn nodes(&self) -> impl Iterator<Item = Node> {
+        self.tape.nodes.iter().copied()
+    }
+
     /// How many values carry content, judging by the names of their fields.
     pub(super) fn meant(&self) -> usize {
         self.tape.meant

@@ -16,7 +16,7 @@ use super::mask::{Span, Strength, is_volatile, normalise};
 use super::shapes::Shapes;
 use super::states::{is_under_way, is_waiting_state};
 use super::tape::{Node, Read, SHORTEST_EPOCH, Tag, Tape};
-use super::words::{Sieve, is_name_in, listed, listed_name, same_end};
+use super::words::{Sieve, is_name_in, listed, listed_name, same, same_end};
 use alloc::{string::String, vec::Vec};
 
 /// Bytes above which output is compared as text.
@@ -128,10 +128,9 @@ struct Share {
 
 impl Share {
     /// Names of what is done, of it in percent, and of all that there is to do.
-    const PARTS: &str = "completed copied done downloaded finished imported indexed loaded processed rendered \
-        transferred uploaded";
-    const PERCENTS: &str = "pct percent percentage percentcomplete progress progresspercent";
-    const WHOLES: &str = "of total totalcount totalitems";
+    const PARTS: &str = "completed done finished imported loaded processed uploaded";
+    const PERCENTS: &str = "percent percentage progress";
+    const WHOLES: &str = "of total totalcount";
 
     /// Takes in a field that is a number.
     fn take(&mut self, name: &str, number: &str) {
@@ -160,6 +159,9 @@ pub(super) fn is_json(text: &str) -> bool {
     let looks = text.starts_with('{') && text.ends_with('}') || text.starts_with('[') && text.ends_with(']');
     looks && text.len() <= LONGEST
 }
+
+/// Bytes up to which all states in an answer are read.
+const SHORT: usize = 600;
 
 /// Maximum number of objects that an answer may be wrapped in.
 const WRAPPINGS: usize = 2;
@@ -196,6 +198,7 @@ impl<'a> Answer<'a> {
         let mut says = AnswerMeaning::default();
         judge(&read, 0, &mut says, buffer, 0);
         says.negative |= lacks_text(&read);
+        says.waiting |= text.len() <= SHORT && goes_on(&read);
         (mask(&mut read, buffer) > 0).then_some(Self { read, says: says.settled() })
     }
 
@@ -213,6 +216,17 @@ impl<'a> Answer<'a> {
     pub(super) fn write_text(&mut self, out: &mut String) {
         self.read.write(0, true, out, &mut Vec::new());
     }
+}
+
+/// Whether a state anywhere in an answer is one in progress, such as that of one of several parts. An entry of a list of
+/// things to do is `in_progress` for as long as somebody works on it.
+fn goes_on(read: &Read<'_>) -> bool {
+    read.nodes().any(|value| {
+        value.tag == Tag::Text && {
+            let (name, state) = (read.name(value), read.text(value));
+            names_state(name) && is_waiting_state(state) && !(same(name, "status") && same_end(state, "progress"))
+        }
+    })
 }
 
 fn is_hollow(read: &Read<'_>) -> bool {
