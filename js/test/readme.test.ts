@@ -8,7 +8,7 @@ import { run } from "./support/run.ts";
 import { serve } from "./support/worker.ts";
 
 const js = fileURLToPath(new URL("..", import.meta.url));
-const blocks = [];
+const blocks: { page: string; kind: string; code: string }[] = [];
 for (const page of ["README.md", "docs/javascript.md"]) {
   const text = await readFile(join(js, "..", page), "utf8");
   for (const [, kind = "", code = ""] of text.matchAll(/<!-- test: (\w+) -->\s*```(?:js|ts|mjs)\n(.*?)```/gs))
