@@ -26,7 +26,9 @@ const EACH_BEHIND: [&str; 3] = ["ごと", "おき", "마다"];
 /// Bytes of a unit of time there.
 const UNIT: usize = 7;
 /// Numbers in words, and the value of each.
-const NUMBERS: &str = "acht cinco cinq cuatro diez dix douze dozen drei dreißig eight eleven fifteen fifty five four fünf fünfzehn huit hundred neuf neun nine nueve ocho quatre quince quinze sechs seis sept seven sieben siete six ten thirty three tres trois twelve twenty veinte venti vier vingt zehn zwanzig zwölf";
+const NUMBERS: &str = "acht cinco cinq cuatro diez dix douze dozen drei dreißig eight eleven fifteen fifty five four \
+    fünf fünfzehn huit hundred neuf neun nine nueve ocho quatre quince quinze sechs seis sept seven sieben siete \
+    six ten thirty three tres trois twelve twenty veinte venti vier vingt zehn zwanzig zwölf";
 const VALUES: [u8; 49] = [
     8, 5, 5, 4, 10, 10, 12, 12, 3, 30, 8, 11, 15, 50, 5, 4, 5, 15, 8, 100, 9, 9, 9, 9, 8, 4, 15, 15, 6, 6, 7, 7, 7, 7,
     6, 10, 30, 3, 3, 3, 12, 20, 20, 20, 4, 20, 10, 20, 12,
@@ -115,9 +117,10 @@ fn waits_in(sentence: &str) -> bool {
 }
 
 /// Phrases that say that many things are to be gone through, separated by bars.
-const SWEEPS: &str = "all of them|brute force|brute-force|each line|each of them|einer nach dem anderen|eins nach dem anderen|jeden po drugim|nacheinander|one after another\
-    |one after the other|one by one|um a um|um por um|un par un|un à un|una por una|une par une|uno a uno\
-    |uno por uno|them all|through them|which of these|één voor één|один за другим|一つずつ|逐一|逐个|하나씩";
+const SWEEPS: &str = "brute force|brute-force|einer nach dem anderen|eins nach dem anderen|go through them\
+    |jeden po drugim|nacheinander|one after another|one after the other|one by one|try all|try each|try them all\
+    |um a um|um por um|un par un|un à un|una por una|une par une|uno a uno|uno por uno|which of these|één voor één\
+    |один за другим|一つずつ|逐一|逐个|하나씩";
 
 /// Whether an order is about many things.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -389,6 +392,8 @@ mod tests {
             "Welche der 12 Häfen antworten nicht?",
             "Open the lock of the exercise, brute force allowed",
             "Check if any of the links on the page are dead",
+            "Try each line of words.txt until it opens",
+            "One of the keys is still valid. Go through them and find out which.",
         ] {
             assert_eq!(orders_sweep(text), Sweep::Many, "{text}");
         }
