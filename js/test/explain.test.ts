@@ -233,6 +233,7 @@ test("arguments are compared in place: what both have stays between the differen
     ["old price", "old cost today", "old [-price-]{+cost today+}"],
     [`one ${long} two`, `1 ${long} 2`, "[-one-]{+1+} alpha bravo charlie … hotel india juliett [-two-]{+2+}"],
     [`${long} two ${long}`, `${long} 2 ${long}`, "… hotel india juliett [-two-]{+2+} alpha bravo charlie …"],
+    [`${"y".repeat(60)}1z`, `${"y".repeat(60)}2z`, `[-…${"y".repeat(12)}1z-]{+…${"y".repeat(12)}2z+}`],
     [`x ${"y".repeat(60)} z`, `${"y".repeat(60)} z`, "[-x-] …"],
   ];
   for (const [index, [first, second, told]] of cases.entries()) {

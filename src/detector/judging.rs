@@ -280,6 +280,7 @@ impl<'a> Judging<'a> {
             Body::Output(output) => self.output(&output.text),
             Body::Custom(custom) => self.custom(custom),
             Body::Collaboration(_) => {
+                self.tool = Tool::default().ordered(self.settings, self.run.ordered);
                 self.run.handed.within(self.run.lanes.here());
                 self.show(&Fact::Event(event));
             }
@@ -319,11 +320,15 @@ impl<'a> Judging<'a> {
     }
 
     /// The key that calls are compared by. For a handover, it ignores the stated reasons and includes what is new since
-    /// the previous handover.
-    fn call_key(&mut self, payload: &ToolCall, hands_over: bool) -> CallKey {
+    /// the previous handover. A change that is not told equals no other one.
+    fn call_key(&mut self, payload: &ToolCall, named: &ToolName) -> CallKey {
         let (ignore, identity, salt) = (&self.tool.ignore_args, &self.tool.identity_args, self.scratch.salt);
-        if !hands_over {
-            return text::call_key(payload, ignore, identity, salt, &mut self.scratch.call);
+        if !named.hands_over {
+            let keys = text::call_key(payload, ignore, identity, salt, &mut self.scratch.call);
+            if !text::is_untold(payload, named) {
+                return keys;
+            }
+            return CallKey { key: combine("untold", &[keys.key, self.run.touched]), ..keys };
         }
         let mut ignore = ignore.clone();
         for reason in text::REASONS {
@@ -373,7 +378,7 @@ impl<'a> Judging<'a> {
         (waits, length): (Waits, i64),
     ) -> Call {
         let context = self.context;
-        let keys = self.call_key(payload, named.hands_over);
+        let keys = self.call_key(payload, named);
         let mutates = text::mutates(payload, named, self.tool.mutates);
         let happens = self.happens();
         let (said, json) = text::arguments(payload, &mut self.scratch.call);
@@ -499,7 +504,7 @@ impl<'a> Judging<'a> {
         let pause = call.as_ref().map_or(0, |call| call.pause).max(waited);
         self.looks_late = pause >= LONGEST_PAUSE && call.as_ref().is_some_and(|call| !call.mutates);
         self.run.standings.step();
-        self.came(call.as_ref(), &facts);
+        self.came(call.as_ref(), &facts, &result.output);
         let compared = combine("sighting", &[call.as_ref().map_or(0, |call| call.key), facts.light]);
         let sees = call.as_ref().map_or(Visibility::All, |call| call.sees);
         // Every step of a bisection is a different one, reported in the same words.
@@ -558,7 +563,7 @@ impl<'a> Judging<'a> {
 
     /// Records what the agent has found out, for whoever takes over next; a mere acknowledgement of a handover does not
     /// count.
-    fn came(&mut self, call: Option<&Call>, facts: &OutcomeFacts) {
+    fn came(&mut self, call: Option<&Call>, facts: &OutcomeFacts, output: &str) {
         let hands_over = call.is_some_and(|call| call.asks == Asks::Handover);
         let task = self.run.lanes.here();
         if hands_over {
@@ -566,7 +571,8 @@ impl<'a> Judging<'a> {
         }
         if !facts.failed && !facts.negative && (!hands_over || facts.letters >= REPORT) {
             let told = call.filter(|_| !hands_over).map_or(0, |call| call.key);
-            self.run.handed.found(combine("handed/came", &[told, facts.light]), task);
+            let words = || combine("handed/words", &[told, text::frame(output).into()]);
+            self.run.handed.found(combine("handed/came", &[told, facts.light]), words, task);
         }
     }
 

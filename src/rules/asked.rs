@@ -16,9 +16,8 @@ codec!(struct NewlyAsked { words });
 
 impl NewlyAsked {
     /// Takes a question's words; `learn` remembers a word and returns true if it was not known.
-    pub(crate) fn asks(&mut self, words: &[u32], learn: impl FnMut(u32) -> bool) {
+    pub(crate) fn asks(&mut self, words: &[u32], mut learn: impl FnMut(u32) -> bool) {
         self.words = None;
-        let mut learn = learn;
         for word in words.iter().copied().filter(|word| learn(*word)) {
             self.words.get_or_insert_default().push(word, WORDS);
         }

@@ -224,7 +224,7 @@ fn check(config: &Config) -> Result<(), Error> {
 
 /// Rules whose thresholds an order raises: by how much per ordered repetition, and per thing of a sweep. Rules about
 /// doing the same to the same thing are not raised for a sweep.
-const ORDERED: [(&str, u32, u32); 11] = [
+const ORDERED: [(&str, u32, u32); 12] = [
     ("cycle", 1, 0),
     ("failing-target", 0, 1),
     ("failure-streak", 1, 1),
@@ -236,6 +236,7 @@ const ORDERED: [(&str, u32, u32); 11] = [
     ("resubmission", 1, 1),
     ("same-answer", 1, 1),
     ("stagnation", 4, 4),
+    ("stale-talk", 4, 0),
 ];
 /// Number of things assumed in a sweep, since orders do not say how many there are.
 const SWEPT: u32 = 20;

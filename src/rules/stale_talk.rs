@@ -20,7 +20,7 @@ use crate::codec::codec;
 use crate::model::{Body, Collaboration, Event, HaltReason, Recommendation, Role};
 use crate::rules::streak::{Streak, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Payload, Rule, Signal, SignalParts};
-use crate::state::{Onset, Ring, Sighting, Step, agent_key};
+use crate::state::{Onset, Recent, Ring, Sighting, Step, agent_key};
 use crate::text::{
     Asks, Goal, Key, Vocabulary, combine, complains, figures, mark, plain_words, quoted, salted, trimmed,
 };
@@ -34,6 +34,8 @@ use custody::Custody;
 const MESSAGES: usize = 5;
 /// Least weight of a message to be compared: lighter ones say too little.
 const LIGHTEST: u32 = 6;
+/// Latest messages of the user that are remembered, to tell a question that is asked once more.
+const QUESTIONS: usize = 8;
 /// Fewest words of a message to be compared.
 const FEWEST: usize = 4;
 /// Most points of a repeat.
@@ -42,6 +44,8 @@ const WHOLE: u32 = 12;
 const STALE: u32 = 5;
 /// Stands for the user among the 16-bit marks of agents.
 const BY_USER: u16 = 1;
+/// The bit, in the mark of an agent who has brought news, that says that it was a report.
+const REPORT: u16 = 1;
 /// Bytes from which a repeated message is a demand: shorter ones greet, agree, or say to go on.
 const DEMAND: usize = 40;
 /// Messages after a result that are taken to be about it.
@@ -152,6 +156,8 @@ struct Talk {
     parrot: Option<Box<Streak>>,
     /// Mark of the user's latest message.
     heard: u32,
+    /// Marks of the user's latest messages.
+    questions: Recent<QUESTIONS>,
     /// It was answered.
     replied: bool,
     /// A call has come to a result since.
@@ -160,7 +166,7 @@ struct Talk {
     demands: Streak,
 }
 codec!(struct Talk {
-    messages, words, news, since, talked, pace, speakers, custody, chat, answered, asked, hollow, unhelped, latest, parrot, heard, replied, called, demands,
+    messages, words, news, since, talked, pace, speakers, custody, chat, answered, asked, hollow, unhelped, latest, parrot, heard, questions, replied, called, demands,
 });
 
 #[derive(Clone, Debug)]
@@ -334,7 +340,6 @@ impl Talk {
         self.asked = true;
         self.chat = None;
         self.hollow = Streak::default();
-        self.answered.hears(text, fresh, cx);
         if !complains(text) {
             self.unhelped = Streak::default();
         } else {
@@ -342,6 +347,12 @@ impl Talk {
         }
         let heard = mark(salted("talk/heard", cx.salt, trimmed(text).as_bytes()));
         let again = core::mem::replace(&mut self.heard, heard) == heard;
+        if self.questions.met(heard) && !again {
+            // A question that is asked once more is answered once more.
+            self.news = BY_USER;
+        } else {
+            self.answered.hears(text, fresh, cx);
+        }
         let in_words = core::mem::take(&mut self.replied) & !core::mem::take(&mut self.called);
         if !again {
             self.demands = Streak::default();
@@ -397,12 +408,18 @@ impl Talk {
         let parrot = self.parrot.as_ref().filter(|_| parrots).and_then(|parrot| PARROT.signal(parrot, cx));
         let chat = self.chats(text, &goal, said, cx);
         let told = parrot.or(chat);
-        // Among agents, a figure that one of them gives in a few words is news to the next.
-        let own = if cx.agent == 0 { 0 } else { (mark(cx.agent) as u16).max(BY_USER + 1) };
+        // Among agents, a report is news to the next, and so is a figure that one of them gives in a few words.
+        let own = if cx.agent == 0 { 0 } else { (mark(cx.agent) as u16 & !REPORT).max(REPORT << 1) };
         if self.speakers.len() < GROUP && !self.speakers.contains(&own) {
             self.speakers.push(own);
         }
-        let brings = if said.counts && text.len() <= chat::LONGEST { own } else { 0 };
+        let brings = if said.report && own != 0 {
+            own | REPORT
+        } else if said.counts && text.len() <= chat::LONGEST {
+            own
+        } else {
+            0
+        };
         // `Next speaker Ida` is said before every turn.
         let brief = text.split(' ').nth(FEWEST - 1).is_none() && text.is_ascii();
         if goal.weight() < LIGHTEST || brief || text.len() > tuned::TALK_LONGEST.get() as usize || about_it {
@@ -414,7 +431,10 @@ impl Talk {
             self.hollow.add(cx.here, cx.onset);
         }
         let told = told.or_else(|| HOLLOW.signal(&self.hollow, cx));
-        let mut leaves = if before != 0 && before != own { tuned::TALK_USER_NEWS.get() } else { WHOLE };
+        // A report does not excuse saying the very same once more.
+        let by_other = before != 0 && before & !REPORT != own && (before & REPORT == 0 || said.fresh > 0);
+        let excused = before == BY_USER || by_other;
+        let mut leaves = if excused { tuned::TALK_USER_NEWS.get() } else { WHOLE };
         if said.named || said.is_fresh(&goal) {
             leaves = leaves.min(tuned::TALK_NEWS.get());
         }
@@ -774,6 +794,84 @@ mod tests {
         // A case that is passed along four desks, and back to two of them.
         let desks = ["intake", "loft", "rigging", "office"];
         handed("handoff", &desks, &EXCUSES[..6], |_| Vec::new()).expect(RULE, &[]);
+    }
+
+    #[test]
+    fn work_handed_over_as_a_task_while_calls_name_none() {
+        let handed = |card: &dyn Fn(usize) -> String| {
+            let mut lines = Vec::new();
+            for (at, reason) in EXCUSES.iter().cycle().take(14).enumerate() {
+                let [from, to] = if at % 2 == 0 { ["loft", "rigging"] } else { ["rigging", "loft"] };
+                lines.push(format!(
+                    r#"{{"type":"collaboration","agent":"{from}","from":"{from}","to":"{to}","task":"W-3","request":"{reason}"}}"#
+                ));
+                lines.extend(pair("get_card", r#"{"case":77}"#, "ok", &card(at)));
+            }
+            events("{}", &lines)
+        };
+        // Only the figures of what is looked at move, or something else is seen each time.
+        handed(&|at| format!("case 77 open, read {at} times, last at 10:{:02}", at + 20)).strongest(RULE, Nudge);
+        let seen = [
+            "seam", "cloth", "grommet", "batten", "clew", "luff", "leech", "foot", "tack", "head", "reef", "sheet",
+            "hank", "cringle",
+        ];
+        handed(&|at| format!("the {} is mended", seen[at])).expect(RULE, &[]);
+    }
+
+    #[test]
+    fn rounds_that_the_user_ordered() {
+        let debate = |order: &str| {
+            let user = format!(r#"{{"type":"message","role":"user","text":"{order}"}}"#);
+            let asked = EXCUSES.iter().cycle().take(14).enumerate().map(|(at, reason)| {
+                let [from, to] = if at % 2 == 0 { ["for", "against"] } else { ["against", "for"] };
+                format!(r#"{{"type":"collaboration","from":"{from}","to":"{to}","request":"{reason}"}}"#)
+            });
+            events("{}", [user].into_iter().chain(asked).collect::<Vec<_>>())
+        };
+        debate("Who decides about the sail? Ask both.").strongest(RULE, Nudge);
+        debate("Who decides about the sail? Debate it, eight rounds each.").expect(RULE, &[]);
+    }
+
+    #[test]
+    fn a_moderator_whose_speakers_have_something_to_say() {
+        const TOPICS: [&str; 6] = ["herring", "lanterns", "pilots", "tolls", "dredging", "ferries"];
+        let things =
+            ["quay", "mast", "tide", "rope", "crane", "berth", "buoy", "hull", "keel", "sail", "deck", "cabin"];
+        let speech = |about: &str| {
+            things.map(|thing| format!("{thing}{about} long before any other {thing} of theirs")).join(", ")
+        };
+        let rounds = |topic: &dyn Fn(usize) -> &'static str| {
+            let said = |agent: &str, text: &str| {
+                format!(r#"{{"type":"message","role":"assistant","agent":"{agent}","text":"{text}"}}"#)
+            };
+            let round = |(at, about): (usize, &&str)| {
+                let asks = format!(
+                    "Now the candidate of the {} pier has five minutes to tell the whole harbour what ought to be done \
+                     about {}, and everybody else listens without a word.",
+                    topic(at + 1),
+                    topic(at)
+                );
+                [said("host", &asks), said("south", &speech(about))]
+            };
+            events("{}", TOPICS.iter().enumerate().flat_map(round).collect::<Vec<_>>())
+        };
+        rounds(&|at| TOPICS[at % TOPICS.len()]).expect(RULE, &[]);
+        // The very same words each time, whatever is answered.
+        rounds(&|_| "anything").strongest(RULE, Nudge);
+    }
+
+    #[test]
+    fn a_question_that_the_user_asks_once_more() {
+        let questions = [
+            ("How many boats lie at the northern pier today?", "There are three boats at the northern pier."),
+            ("Which of the lanterns are out at the moment?", "No lantern is out at the moment, all are lit."),
+            ("Is the plate SE-4471 in the book?", "The plate SE-4471 was not found in the book."),
+        ];
+        let asked = |(question, answer): &(&str, &str)| {
+            [format!(r#"{{"type":"message","role":"user","text":"{question}"}}"#), says(answer)]
+        };
+        let lines: Vec<String> = questions.iter().cycle().take(12).flat_map(asked).collect();
+        events("{}", &lines).expect(RULE, &[]);
     }
 
     #[test]

@@ -49,9 +49,10 @@ impl Handed {
         self.task = mark(task) as u16;
     }
 
-    /// A call of a task got an outcome.
-    pub(crate) fn found(&mut self, what: Key, task: Key) {
-        let elsewhere = self.came(what) && mark(task) as u16 != self.task;
+    /// A call of a task got an outcome; `words` is a key of the call and of the outcome without its figures. Looking
+    /// again at what differs only in figures is no work on what was handed over.
+    pub(crate) fn found(&mut self, what: Key, words: impl FnOnce() -> Key, task: Key) {
+        let elsewhere = self.came(what) && mark(task) as u16 != self.task && !self.seen.met(words(), SEEN);
         self.elsewhere = self.elsewhere.wrapping_add(elsewhere.into());
     }
 

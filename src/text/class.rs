@@ -6,6 +6,7 @@ use super::ends::clip_to;
 use super::late::Late;
 use super::lines::trimmed;
 use super::mask::{LETTERS_COUNTED, Strength, letters, normalise};
+use super::scan::each;
 use super::volatile::Volatile;
 use super::volatile_json::Answer;
 use crate::model::{Outcome, ToolResult};
@@ -17,6 +18,8 @@ pub(super) const LETTERS_OF_ERROR: u32 = 2;
 
 /// Bytes of either end of an error that determine its class.
 pub(super) const CLASS_END: usize = 800;
+/// How a database begins the line in which it shows a part of the query: `LINE 1: select renewed_on from ...`.
+const EXCERPT: &[u8] = b"\nLINE ";
 /// Bytes that may precede the JSON body of an error, such as an HTTP status.
 const STATUS_LINE: usize = 48;
 /// Fields in which such a body tells what went wrong, in order of preference.
@@ -78,6 +81,7 @@ pub(super) fn class(
     normal.reserve(4 * CLASS_END);
     let (first, last) = clip_to(text, CLASS_END);
     for end in [first, last] {
+        let end = before_excerpt(end);
         stripped.clear();
         let repeats = echo.is_some_and(|echo| echo.strip(end, places, stripped));
         let own = if repeats { stripped.as_str() } else { end };
@@ -88,6 +92,17 @@ pub(super) fn class(
         normalise(&message, Strength::Heavy, normal);
     }
     (classes("class", normal), false)
+}
+
+/// An error without the part of the query that it shows, and what follows.
+fn before_excerpt(text: &str) -> &str {
+    let mut told = text;
+    each(text.as_bytes(), b'\n', &mut |at| {
+        if text.as_bytes().get(at..).is_some_and(|rest| rest.starts_with(EXCERPT)) {
+            told = told.get(..at).unwrap_or(told);
+        }
+    });
+    told
 }
 
 /// The JSON object with which a text ends, after a prefix such as an HTTP status (`HTTP/1.1 400 Bad Request`, `404`) or

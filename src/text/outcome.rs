@@ -693,6 +693,11 @@ mod tests {
                 true,
             ),
             ("{\"error\":\"no user\"}", "{\"error\":\"no order\"}", false),
+            (
+                "column \"renewed_on\" does not exist\nLINE 1: select renewed_on, title from ...\n               ^",
+                "column \"renewal\" does not exist\nLINE 2: where renewal is null\n              ^",
+                true,
+            ),
             ("permission denied", "no such file", false),
         ] {
             let (a, b) = (class("t", &failed(left)), class("t", &failed(right)));

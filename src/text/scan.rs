@@ -95,7 +95,7 @@ pub(super) fn letters(text: &[u8], limit: u32) -> u32 {
 pub(super) fn line_end(text: &[u8]) -> usize {
     let (blocks, rest) = text.as_chunks::<BLOCK>();
     for (at, block) in blocks.iter().enumerate() {
-        let ends = blocks::line_ends(block);
+        let ends = blocks::equal(block, b'\n');
         if ends != 0 {
             return at * BLOCK + ends.trailing_zeros() as usize;
         }
@@ -107,7 +107,7 @@ pub(super) fn line_end(text: &[u8]) -> usize {
 pub(super) fn line_start(text: &[u8]) -> usize {
     let (rest, blocks) = text.as_rchunks::<BLOCK>();
     for (at, block) in blocks.iter().enumerate().rev() {
-        let ends = blocks::line_ends(block);
+        let ends = blocks::equal(block, b'\n');
         if ends != 0 {
             return rest.len() + (at + 1) * BLOCK - ends.leading_zeros() as usize;
         }
@@ -137,18 +137,18 @@ pub(super) fn unmarked_line_ends(block: &[u8; MARKED]) -> Option<u64> {
     if blocks::triples(block, &MARKS) {
         return None;
     }
-    block.first_chunk().map(blocks::line_ends)
+    block.first_chunk().map(|block| blocks::equal(block, b'\n'))
 }
 
-/// Calls `take` with the position of every line end in a text.
-#[inline]
-pub(super) fn each_line_end(text: &[u8], mut take: impl FnMut(usize)) {
+/// Calls `take` with every position of a byte in a text, which must not be 0.
+#[inline(never)]
+pub(super) fn each(text: &[u8], byte: u8, take: &mut dyn FnMut(usize)) {
     let mut start = 0;
     any(text, |block| {
-        let mut ends = blocks::line_ends(block);
-        while ends != 0 {
-            take(start + ends.trailing_zeros() as usize);
-            ends &= ends - 1;
+        let mut found = blocks::equal(block, byte);
+        while found != 0 {
+            take(start + found.trailing_zeros() as usize);
+            found &= found - 1;
         }
         start += BLOCK;
         false

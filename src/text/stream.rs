@@ -15,7 +15,7 @@
 //! line ends and indentation.
 
 use crate::codec::codec;
-use crate::text::scan::each_line_end;
+use crate::text::scan::each;
 use crate::text::{Key, combine, key};
 use alloc::vec::Vec;
 
@@ -458,7 +458,7 @@ impl Periods {
         let goes_on = matches!(self.layout.line, Line::Start | Line::Number | Line::Below | Line::Figure);
         let mut numbered = goes_on && text.first().is_some_and(u8::is_ascii_digit);
         if text.contains(&b'\n') {
-            each_line_end(text, |end| numbered |= text.get(end + 1).is_some_and(u8::is_ascii_digit));
+            each(text, b'\n', &mut |end| numbered |= text.get(end + 1).is_some_and(u8::is_ascii_digit));
         }
         if numbered {
             self.number_alike_by_line(from);

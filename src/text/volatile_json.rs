@@ -10,7 +10,7 @@ mod skim;
 
 pub(super) use skim::skim;
 
-use super::answer::AnswerMeaning;
+use super::answer::{AnswerMeaning, SHORT};
 use super::lines::trimmed;
 use super::mask::{Span, Strength, is_volatile, normalise};
 use super::shapes::Shapes;
@@ -116,8 +116,7 @@ const KEEPS: [&str; 8] =
     ["blockedby", "blockedreason", "blocker", "errorreason", "failurereason", "holdreason", "lasterror", "lastfailure"];
 /// The ends of names of states (`jobStatus`, `provisioning_state`), and names of messages.
 const STATE_ENDS: [&str; 5] = ["phase", "stage", "state", "status", "step"];
-const MESSAGES: [&str; 10] =
-    ["detail", "error", "estado", "etat", "info", "message", "msg", "reason", "result", "xmotivo"];
+const MESSAGES: [&str; 9] = ["detail", "error", "estado", "etat", "info", "message", "msg", "reason", "result"];
 
 /// How much of something is done, by the numbers of an object: `"done": 5, "total": 100`, `"percent": 5`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -159,9 +158,6 @@ pub(super) fn is_json(text: &str) -> bool {
     let looks = text.starts_with('{') && text.ends_with('}') || text.starts_with('[') && text.ends_with(']');
     looks && text.len() <= LONGEST
 }
-
-/// Bytes up to which all states in an answer are read.
-const SHORT: usize = 600;
 
 /// Maximum number of objects that an answer may be wrapped in.
 const WRAPPINGS: usize = 2;

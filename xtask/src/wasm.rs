@@ -251,7 +251,7 @@ fn wasm_cargo(workspace: &Workspace, feature: &str, target: &str) -> Command {
     // By default, level `s` inlines functions up to a cost of 50, and up to 325 if marked `#[inline]`, as most of the
     // standard library is. Lower thresholds save a fifteenth of the download for less than a tenth of a pair's time
     // (docs/performance.md, *Size*).
-    flags.push("-Cllvm-args=-inline-threshold=4 -inlinehint-threshold=7".into());
+    flags.push("-Cllvm-args=-inline-threshold=3 -inlinehint-threshold=6".into());
     flags.extend(home.map(|home| format!("--remap-path-prefix={}=cargo", home.display())));
     command.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"));
     command

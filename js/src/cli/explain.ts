@@ -892,12 +892,26 @@ function* toldGoals(all: AboutWhat[]): Generator<string> {
   }
 }
 
+/** Characters shown before the first one in which two long words differ. */
+const BEFORE = 12;
+
+/** The number of characters with which both texts begin. */
+function alike(first: string, second: string): number {
+  let index = 0;
+  while (index < first.length && first[index] === second[index]) index += 1;
+  return index;
+}
+
 function* toldComparison({ first, second, arguments: fields, outcomes, equal, more }: Compared): Generator<string> {
-  const pair = ({ first, second }: Difference) =>
-    [
-      first === "" ? "" : paint("red", `[-${short(first, 40)}-]`),
-      second === "" ? "" : paint("cyan", `{+${short(second, 40)}+}`),
+  const pair = ({ first, second }: Difference) => {
+    const from = alike(first, second) - BEFORE;
+    const hides = from > 0 && Math.max(first.length, second.length) > 40;
+    const part = (text: string) => short(hides ? `…${text.slice(from).replace(/^[\uDC00-\uDFFF]/, "")}` : text, 40);
+    return [
+      first === "" ? "" : paint("red", `[-${part(first)}-]`),
+      second === "" ? "" : paint("cyan", `{+${part(second)}+}`),
     ].join("");
+  };
   const among = (difference: Difference) =>
     [difference.before, pair(difference), difference.after].filter((part) => part !== undefined).join(" ");
   const masked = { always: "masked: it changes by itself" } as Record<string, string>;

@@ -74,11 +74,11 @@ impl Custody {
         self.spared = 2;
     }
 
-    /// The reason is in new words, which excuses only so many handovers.
+    /// The reason is in new words, which excuses this handover, and only so many.
     pub(super) fn reworded(&mut self) {
         if self.excused < MOST {
             self.excused += 1;
-            self.names();
+            self.spared = self.spared.max(1);
         }
     }
 

@@ -47,11 +47,11 @@ pub(super) fn classes(block: &[u8; BLOCK]) -> [u64; 3] {
     ]
 }
 
-/// One bit for every line end. Most blocks have none, and then nothing is gathered.
+/// One bit for every byte that is this one. Most blocks have none, and then nothing is gathered.
 #[inline]
-pub(super) fn line_ends(block: &[u8; BLOCK]) -> u64 {
+pub(super) fn equal(block: &[u8; BLOCK], byte: u8) -> u64 {
     let mut marked = [0_u8; BLOCK];
-    marked.iter_mut().zip(block).for_each(|(mark, byte)| *mark = u8::from(*byte == b'\n'));
+    marked.iter_mut().zip(block).for_each(|(mark, own)| *mark = u8::from(*own == byte));
     if marked.iter().fold(0, |all, mark| all | mark) == 0 { 0 } else { gather(&marked) }
 }
 

@@ -77,8 +77,8 @@ pub(super) fn classes(block: &[u8; BLOCK]) -> [u64; 3] {
     ]
 }
 
-pub(super) fn line_ends(block: &[u8; BLOCK]) -> u64 {
-    bits(|at| are(bytes(block, at), b'\n'))
+pub(super) fn equal(block: &[u8; BLOCK], byte: u8) -> u64 {
+    bits(|at| are(bytes(block, at), byte))
 }
 
 pub(super) fn digits(block: &[u8; BLOCK]) -> u64 {
