@@ -320,15 +320,11 @@ impl<'a> Judging<'a> {
     }
 
     /// The key that calls are compared by. For a handover, it ignores the stated reasons and includes what is new since
-    /// the previous handover. A change that is not told equals no other one.
-    fn call_key(&mut self, payload: &ToolCall, named: &ToolName) -> CallKey {
+    /// the previous handover.
+    fn call_key(&mut self, payload: &ToolCall, hands_over: bool) -> CallKey {
         let (ignore, identity, salt) = (&self.tool.ignore_args, &self.tool.identity_args, self.scratch.salt);
-        if !named.hands_over {
-            let keys = text::call_key(payload, ignore, identity, salt, &mut self.scratch.call);
-            if !text::is_untold(payload, named) {
-                return keys;
-            }
-            return CallKey { key: combine("untold", &[keys.key, self.run.touched]), ..keys };
+        if !hands_over {
+            return text::call_key(payload, ignore, identity, salt, &mut self.scratch.call);
         }
         let mut ignore = ignore.clone();
         for reason in text::REASONS {
@@ -378,7 +374,7 @@ impl<'a> Judging<'a> {
         (waits, length): (Waits, i64),
     ) -> Call {
         let context = self.context;
-        let keys = self.call_key(payload, named);
+        let keys = self.call_key(payload, named.hands_over);
         let mutates = text::mutates(payload, named, self.tool.mutates);
         let happens = self.happens();
         let (said, json) = text::arguments(payload, &mut self.scratch.call);

@@ -90,7 +90,7 @@ pub(crate) use left::Left;
 pub(crate) use lines::trimmed;
 pub(crate) use mask::{Span, Strength, normalise};
 pub(crate) use money::{cost_of, millionths};
-pub(crate) use mutation::{Edit, edit, is_untold, kind, kind_of, mutates, quiet};
+pub(crate) use mutation::{Edit, edit, kind, kind_of, mutates, quiet};
 pub(crate) use named::{ToolName, keeps_notes};
 pub(crate) use nature::{Nature, mistake, nature, told, transient, waited};
 pub(crate) use nearest::{meant, nearest};

@@ -15,8 +15,8 @@ use super::target::names_place;
 use super::waits::{asks_health, awaits_output, shows_state};
 use crate::codec::codec;
 use crate::model::ToolCall;
-use alloc::{borrow::Cow, string::String, vec::Vec};
-use serde_json::{Map, Value};
+use alloc::{borrow::Cow, vec::Vec};
+use serde_json::Value;
 
 /// Whether `call` changes something: as configured, else by hint, command line, script, name or SQL statement.
 pub(crate) fn mutates(call: &ToolCall, named: &ToolName, configured: Option<bool>) -> bool {
@@ -136,25 +136,6 @@ pub(crate) fn edit(call: &ToolCall, named: &ToolName, arguments: &str) -> Edit {
         true if arguments.len() < CONTENT || !holds_change(call) => Edit::Brief,
         true => Edit::Whole,
     }
-}
-
-/// Whether a call changes a file and does not say how, as in logs that keep only the paths: whether two such calls are
-/// the same cannot be told.
-pub(crate) fn is_untold(call: &ToolCall, named: &ToolName) -> bool {
-    named.changes && named_arguments(call).is_some_and(names_only_places)
-}
-
-/// Whether the fields are a place, alone or with its kind: `{"changes": [{"path": "src/cart.ts", "kind": "update"}]}`.
-fn names_only_places(fields: &Map<String, Value>) -> bool {
-    let is_place = |(name, value): (&String, &Value)| match value {
-        Value::String(_) => names_place(name),
-        Value::Array(parts) => {
-            !parts.is_empty() && parts.iter().all(|part| part.as_object().is_some_and(names_only_places))
-        }
-        _ => false,
-    };
-    let kind = usize::from(fields.contains_key("kind"));
-    fields.len() == 1 + kind && fields.iter().any(is_place)
 }
 
 /// Whether the arguments hold more than a place and why something is done there.
@@ -283,32 +264,6 @@ mod tests {
         let mut told = call("orders", path());
         told.read_only = Some(true);
         assert_eq!(super::quiet(&told, &ToolName::of("orders"), false, Asks::Nothing), Empty::Nothing);
-    }
-
-    #[test]
-    fn changes_of_which_only_the_place_is_told() {
-        let untold = |tool: &str, args: Value| {
-            let call = call(tool, args);
-            is_untold(&call, &ToolName::of_call(&call))
-        };
-        for (tool, args) in [
-            ("Edit", json!({"file_path": "src/cart.ts"})),
-            ("apply_patch", json!({"changes": [{"path": "a.ts", "kind": "update"}, {"path": "b.ts", "kind": "add"}]})),
-            ("file_change", json!({"path": "a.ts", "kind": "update"})),
-        ] {
-            assert!(untold(tool, args.clone()), "{tool} {args}");
-        }
-        for (tool, args) in [
-            ("Edit", json!({"file_path": "src/cart.ts", "old_string": "", "new_string": ""})),
-            ("Edit", json!({})),
-            ("apply_patch", json!({"changes": []})),
-            ("apply_patch", json!({"changes": [{"path": "a.ts", "diff": "+1"}]})),
-            ("update_order", json!({"id": 7, "state": "sent"})),
-            ("read_file", json!({"path": "a.ts"})),
-            ("create_file", json!({"path": "a.ts"})),
-        ] {
-            assert!(!untold(tool, args.clone()), "{tool} {args}");
-        }
     }
 
     #[test]

@@ -46,9 +46,6 @@ const LANGUAGES: &str = "code interpreter ipython javascript jupyter node notebo
 /// Verbs of tools whose arguments are the content to write.
 const EDITS: &str =
     "append create created edit edited insert modify overwrite patch put rename replace save set update write";
-/// Those of them that change what a file contains, and how some hosts call it.
-const CHANGES: &str = "change edit edited modify patch replace update write";
-
 /// What a tool's name reveals. There are few names and many calls, so each name is analysed once.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ToolName {
@@ -58,8 +55,6 @@ pub(crate) struct ToolName {
     pub(super) language: bool,
     /// It edits.
     pub(super) edits: bool,
-    /// It changes what a file contains.
-    pub(super) changes: bool,
     /// It keeps the agent's own notes.
     pub(super) notes: bool,
     /// It reports problems, such as a linter or a test runner.
@@ -118,7 +113,6 @@ impl ToolName {
             shell: is_shell(tool),
             language: any(LANGUAGES),
             edits: any(EDITS),
-            changes: any(CHANGES),
             notes: any(NOTES),
             complains: any(COMPLAINS),
             checks: any(CHECKS),

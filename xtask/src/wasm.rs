@@ -274,7 +274,8 @@ fn wasm_opt(workspace: &Workspace, line: &mut Line, module: &Path) -> Result<()>
 
 /// Distances in bytes within which functions are put next to similar ones. Which of them suits a module best is a matter
 /// of chance: with brotli, it takes 0.5 KB less than with the average one, and 2 KB less than with the worst.
-const WINDOWS: [&str; 4] = ["16000", "20000", "24000", "28000"];
+const WINDOWS: [&str; 12] =
+    ["8000", "10000", "12000", "14000", "16000", "18000", "20000", "22000", "24000", "26000", "28000", "40000"];
 
 /// Puts similar functions next to each other, in the order that compresses best: the download is compressed, and gzip
 /// only looks back a short way.
