@@ -132,14 +132,13 @@ impl Echo {
 
     fn text(&mut self, text: &str, known: &mut CallWords) {
         let bytes = text.as_bytes();
-        let mut run = Run::default();
+        let (mut run, mut longer) = (Run::default(), Run::default());
         each_run::<b'_'>(text, |from, to| {
             // A run ends with its line, or when it is full.
             let ends = run.count > 0
                 && (usize::from(run.count) == LONGEST || bytes.get(run.end..from).unwrap_or_default().contains(&b'\n'));
             if ends {
-                self.keep(bytes, &run, known);
-                run = Run::default();
+                self.end(bytes, &mut run, &mut longer, known);
             }
             if run.count == 0 && known.words >= KNOWN {
                 return false;
@@ -147,10 +146,27 @@ impl Echo {
             let word = hash(bytes.get(from..).unwrap_or_default(), to - from);
             known.words += 1;
             add(&mut known.bits, word);
-            run.add(from, to, word, glimpse(bytes, from, to));
+            let glimpse = glimpse(bytes, from, to);
+            run.add(from, to, word, glimpse);
+            if longer.count > 0 {
+                longer.add(from, to, word, glimpse);
+            }
             true
         });
-        self.keep(bytes, &run, known);
+        self.end(bytes, &mut run, &mut longer, known);
+    }
+
+    /// Remembers a run. One that is too short to be told from the error's own words is remembered with the lines before.
+    fn end(&mut self, bytes: &[u8], run: &mut Run, longer: &mut Run, known: &mut CallWords) {
+        let run = core::mem::take(run);
+        if run.chars >= SHORTEST {
+            self.keep(bytes, &run, known);
+            *longer = run;
+        } else if usize::from(longer.count) <= LONGEST {
+            self.keep(bytes, longer, known);
+        } else {
+            *longer = Run::default();
+        }
     }
 
     /// Remembers a run if it is specific enough to be told from the error's own words.
@@ -363,6 +379,7 @@ mod tests {
                 "String to replace not found in file.\nString § ",
             ),
             ("a b\nfirst_line here\nsecond line here", "not found: first_line here\nsecond line here", "not found § "),
+            ("tide_offset: 5,\n  top: 20,\n", "no such text: tide_offset: 5,\n top: 20,</e>", "no such text § e>"),
             ("snake_case_name", "no module named snake_case_name", "no module named § "),
             ("return f\"{total}\"", "<error>not found: return f\"{total}\"</error>", "<error>not found § error>"),
             ("weather in Paris", "nothing about 'weather in Paris' today", "nothing about § today"),
