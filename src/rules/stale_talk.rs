@@ -18,11 +18,13 @@ mod values;
 
 use crate::codec::codec;
 use crate::model::{Body, Collaboration, Event, HaltReason, Recommendation, Role};
+use crate::rules::news::rests;
 use crate::rules::streak::{Streak, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Payload, Rule, Signal, SignalParts};
 use crate::state::{Onset, Recent, Ring, Sighting, Step, agent_key};
 use crate::text::{
-    Asks, Goal, Key, Vocabulary, combine, complains, figures, mark, plain_words, quoted, salted, trimmed,
+    Asks, Goal, Key, Vocabulary, combine, complains, figures, first_mark, frame, mark, mistake, plain_words, quoted,
+    root_line, salted, trimmed,
 };
 use crate::tuned;
 use alloc::{boxed::Box, format, vec::Vec};
@@ -48,6 +50,8 @@ const BY_USER: u16 = 1;
 const REPORT: u16 = 1;
 /// Bytes from which a repeated message is a demand: shorter ones greet, agree, or say to go on.
 const DEMAND: usize = 40;
+/// Bytes up to which messages that differ only in figures are the same.
+const FRAMED: usize = 2048;
 /// Messages after a result that are taken to be about it.
 const ABOUT_IT: u32 = 2;
 
@@ -92,13 +96,13 @@ const NOT_HEARD: Circle = Circle {
 const NOT_HELPED: Circle = Circle {
     kind: "not-helped",
     points: 7,
-    said: ["the user has said ", " times in a row that nothing has changed"],
+    said: ["the user has said ", " times in a row that nothing has changed, or told of the same error again"],
     instead: "Look at the actual state before the next change.",
 };
 const ASKED_AGAIN: Circle = Circle {
     kind: "asked-again",
     points: 7,
-    said: ["the same message was written to the agent ", " times more, and answered with words only"],
+    said: ["the same message was written to the agent ", " times more, and nothing was done"],
     instead: "Do what the message asks for, or say what prevents it.",
 };
 const PARROT: Circle = Circle {
@@ -154,19 +158,19 @@ struct Talk {
     latest: u32,
     /// How often in a row the user was answered with the same message.
     parrot: Option<Box<Streak>>,
-    /// Mark of the user's latest message.
+    /// Mark of the user's latest message; its frame, if it is no short one; and the error it tells of, or 0.
     heard: u32,
+    framed: u32,
+    told: u32,
     /// Marks of the user's latest messages.
     questions: Recent<QUESTIONS>,
-    /// It was answered.
-    replied: bool,
     /// A call has come to a result since.
     called: bool,
-    /// How often the user repeated a message after an answer in words alone.
+    /// How often the user repeated a message although no call was made.
     demands: Streak,
 }
 codec!(struct Talk {
-    messages, words, news, since, talked, pace, speakers, custody, chat, answered, asked, hollow, unhelped, latest, parrot, heard, questions, replied, called, demands,
+    messages, words, news, since, talked, pace, speakers, custody, chat, answered, asked, hollow, unhelped, latest, parrot, heard, framed, told, questions, called, demands,
 });
 
 #[derive(Clone, Debug)]
@@ -330,7 +334,18 @@ impl Talk {
         let heard = self.learn(text, &goal);
         let named = heard.named;
         let fresh = heard.is_fresh(&goal);
-        if named || fresh {
+        let heard = mark(salted("talk/heard", cx.salt, trimmed(text).as_bytes()));
+        let again = core::mem::replace(&mut self.heard, heard) == heard;
+        let framed = match text.len() {
+            ..DEMAND => 0,
+            DEMAND..=FRAMED => frame(text),
+            _ => heard,
+        };
+        let alike = core::mem::replace(&mut self.framed, framed) == framed && framed != 0;
+        let told = root_line(text).or_else(|| first_mark(text)).filter(|_| framed != 0);
+        let told = told.map_or(0, |line| mark(mistake(line, cx.salt)));
+        let same_error = core::mem::replace(&mut self.told, told) == told && told != 0;
+        if (named || fresh) && !alike {
             self.parrot = None;
         }
         if named {
@@ -340,26 +355,27 @@ impl Talk {
         self.asked = true;
         self.chat = None;
         self.hollow = Streak::default();
-        if !complains(text) {
-            self.unhelped = Streak::default();
-        } else {
+        if complains(text) || same_error {
             self.unhelped.add(cx.here, cx.onset);
+        } else {
+            self.unhelped = Streak::default();
         }
-        let heard = mark(salted("talk/heard", cx.salt, trimmed(text).as_bytes()));
-        let again = core::mem::replace(&mut self.heard, heard) == heard;
         if self.questions.met(heard) && !again {
             // A question that is asked once more is answered once more.
             self.news = BY_USER;
         } else {
             self.answered.hears(text, fresh, cx);
         }
-        let in_words = core::mem::take(&mut self.replied) & !core::mem::take(&mut self.called);
+        let idle = !core::mem::take(&mut self.called);
         if !again {
             self.demands = Streak::default();
-        } else if in_words && text.len() >= DEMAND {
+        } else if idle && text.len() >= DEMAND && (self.since.is_some() || !self.speakers.is_empty()) {
             self.demands.add(cx.here, cx.onset);
+            if rests(self.demands.onset().at, cx.onset.at, self.demands.times) {
+                self.demands = Streak::default();
+            }
         }
-        let demanded = if again && in_words { ASKED_AGAIN.signal(&self.demands, cx) } else { None };
+        let demanded = if again && idle { ASKED_AGAIN.signal(&self.demands, cx) } else { None };
         let not_heard = || NOT_HEARD.signal(self.answered.again(), cx);
         demanded.or_else(not_heard).or_else(|| NOT_HELPED.signal(&self.unhelped, cx))
     }
@@ -380,7 +396,6 @@ impl Talk {
 
     /// An agent speaks.
     fn says(&mut self, text: &str, cx: &Cx<'_>) -> Option<Signal> {
-        self.replied = true;
         let goal = Goal::of(text, core::iter::empty());
         let said = self.learn(text, &goal);
         if said.counts || said.report {
@@ -400,7 +415,11 @@ impl Talk {
         let latest = mark(salted("talk/latest", cx.salt, trimmed(text).as_bytes()));
         let parrots = core::mem::replace(&mut self.latest, latest) == latest && answers;
         if parrots {
-            self.parrot.get_or_insert_default().add(cx.here, cx.onset);
+            let parrot = self.parrot.get_or_insert_default();
+            parrot.add(cx.here, cx.onset);
+            if rests(parrot.onset().at, cx.onset.at, parrot.times) {
+                self.parrot = None;
+            }
         }
         self.since = self.since.map(|since| since.saturating_add(1));
         self.talked = self.talked.saturating_add(1);

@@ -103,7 +103,9 @@ pub(crate) use request::{
     request_words, scrolls, sent, steers, word_hashes,
 };
 pub(crate) use results::all_pass;
-pub(crate) use root::{Tokens, denies_success, down, first_mark, rejection, root_place, tells_trouble, unmarked_lines};
+pub(crate) use root::{
+    Tokens, denies_success, down, first_mark, rejection, root_line, root_place, tells_trouble, unmarked_lines,
+};
 pub(crate) use safe::printable;
 pub(crate) use said::said;
 pub(crate) use signature::Signatures;

@@ -27,7 +27,7 @@ pub(crate) enum Nature {
 }
 codec!(enum Nature { Ordinary: 0, Transient: 1, Permanent: 2 });
 
-const TRANSIENT: [&str; 16] = [
+const TRANSIENT: [&str; 21] = [
     "econnrefused",
     "econnreset",
     "enotfound",
@@ -39,10 +39,15 @@ const TRANSIENT: [&str; 16] = [
     "ratelimit",
     "ratelimited",
     "ratelimiterror",
+    "ratelimitexceeded",
+    "requestlimitexceeded",
+    "slowdown",
     "temporarily",
     "throttled",
     "throttling",
+    "throttlingexception",
     "timeout",
+    "toomanyrequests",
     "unavailable",
 ];
 
@@ -59,7 +64,7 @@ const PERMANENT: [&str; 9] = [
 ];
 
 /// Pairs of adjacent words, and what they say.
-const PAIRS: [(&str, &str, Nature); 33] = [
+const PAIRS: [(&str, &str, Nature); 35] = [
     ("access", "token", Nature::Permanent),
     ("acquire", "lock", Nature::Transient),
     ("api", "key", Nature::Permanent),
@@ -85,6 +90,8 @@ const PAIRS: [(&str, &str, Nature); 33] = [
     ("payment", "required", Nature::Permanent),
     ("rate", "limit", Nature::Transient),
     ("rate", "limited", Nature::Transient),
+    ("request", "rate", Nature::Transient),
+    ("slow", "down", Nature::Transient),
     ("spending", "limit", Nature::Permanent),
     ("starting", "up", Nature::Transient),
     ("state", "lock", Nature::Transient),
@@ -235,6 +242,8 @@ mod tests {
             ("HTTP 503 Service Unavailable", Transient),
             ("Request timed out.", Transient),
             ("read ECONNRESET", Transient),
+            ("An error occurred (SlowDown): Please reduce your request rate.", Transient),
+            ("An error occurred (ThrottlingException) when calling the Invoke operation", Transient),
             ("429 monthly usage limit reached, resets in 16 days", Permanent),
             ("You exceeded your current quota, please check your plan and billing details", Permanent),
             ("Quota exceeded: 60 requests per minute", Transient),
