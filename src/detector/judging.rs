@@ -491,7 +491,7 @@ impl<'a> Judging<'a> {
     /// Records a call with its outcome in the run and shows it to the rules. Inlined: called in one place, and its
     /// arguments are large to move.
     #[inline(always)]
-    fn step(&mut self, tool: Key, call: Option<Call>, facts: OutcomeFacts, result: &ToolResult) {
+    fn step(&mut self, tool: Key, call: Option<Call>, mut facts: OutcomeFacts, result: &ToolResult) {
         let at = self.context.at;
         let agent = call.as_ref().map_or_else(|| agent_of(self.context), |call| call.agent);
         let idles = call.as_ref().is_some_and(|call| call.idles) && result.output.len() <= IDLE_ANSWER;
@@ -506,10 +506,15 @@ impl<'a> Judging<'a> {
         // Every step of a bisection is a different one, reported in the same words.
         let narrows = !facts.failed && text::narrows(&result.output);
         let changed = call.as_ref().filter(|call| call.mutates && result.outcome == Outcome::Ok && !facts.failed);
-        let remade = changed.is_some_and(|call| self.run.counted.remakes(call.key));
+        // What an edit wrote that tells only the file is not known, so its outcome is a new one each time.
+        let untold = changed.is_some_and(|call| call.edit == Edit::Untold);
+        if untold {
+            facts.differ(self.run.counted.steps.into());
+        }
+        let remade = changed.is_some_and(|call| self.run.counted.remakes(call.key)) && !untold;
         let mut changes = [Visibility::Own, sees, Visibility::All].map(|sees| Changes::before(&self.run.counted, sees));
         if let Some(call) = changed {
-            self.run.mutation(call, if narrows { facts.light } else { 0 });
+            self.run.mutation(call, if narrows || untold { facts.light } else { 0 });
         }
         changes.iter_mut().for_each(|changes| changes.after(&self.run.counted));
         let [own, seen_changes, all] = changes;

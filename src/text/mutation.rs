@@ -15,7 +15,7 @@ use super::target::names_place;
 use super::waits::{asks_health, awaits_output, shows_state};
 use crate::codec::codec;
 use crate::model::ToolCall;
-use alloc::{borrow::Cow, vec::Vec};
+use alloc::{borrow::Cow, string::String, vec::Vec};
 use serde_json::Value;
 
 /// Whether `call` changes something: as configured, else by hint, command line, script, name or SQL statement.
@@ -107,6 +107,8 @@ fn script<'a>(call: &'a ToolCall, named: &ToolName) -> Option<&'a str> {
     ["code", "script", "source", "input"].iter().find_map(|name| map.get(*name)?.as_str())
 }
 
+/// Fields that tell how a file was changed: `{"path": "a.rs", "kind": "update"}`.
+const KINDS: [&str; 2] = ["kind", "type"];
 /// Length in bytes of the arguments from which an edit is specific enough that repeating it is hardly meant for another
 /// reason.
 const CONTENT: usize = 48;
@@ -121,8 +123,10 @@ pub(crate) enum Edit {
     Brief,
     /// Writes content.
     Whole,
+    /// Writes to a file, but tells only which: two such edits need not be the same.
+    Untold,
 }
-codec!(enum Edit { No: 0, Brief: 1, Whole: 2 });
+codec!(enum Edit { No: 0, Brief: 1, Whole: 2, Untold: 3 });
 
 /// What kind of edit a call that changes something is; `arguments` are its arguments as text.
 pub(crate) fn edit(call: &ToolCall, named: &ToolName, arguments: &str) -> Edit {
@@ -133,6 +137,7 @@ pub(crate) fn edit(call: &ToolCall, named: &ToolName, arguments: &str) -> Edit {
     };
     match edits {
         false => Edit::No,
+        true if !named.shell && tells_only_file(call) => Edit::Untold,
         true if arguments.len() < CONTENT || !holds_change(call) => Edit::Brief,
         true => Edit::Whole,
     }
@@ -144,6 +149,21 @@ fn holds_change(call: &ToolCall) -> bool {
         is_rationale(name) || names_place(name) && value.as_str().is_some_and(|place| !place.contains('\n'))
     };
     named_arguments(call).is_none_or(|args| args.iter().any(|(name, value)| !beside(name, value)))
+}
+
+/// Whether the arguments hold the path of a file, or a list of files that were changed, and no content.
+fn tells_only_file(call: &ToolCall) -> bool {
+    let file = |name: &str, value: &Value| {
+        names_place(name) && value.as_str().is_some_and(|path| path.contains(['/', '.', '\\']) && !path.contains('\n'))
+    };
+    let change = |change: &Value| {
+        let told = |(name, value): (&String, &Value)| file(name, value) || KINDS.contains(&&**name);
+        change.as_object().is_some_and(|change| change.iter().all(told))
+    };
+    let files = |value: &Value| value.as_array().is_some_and(|files| !files.is_empty() && files.iter().all(change));
+    let Some(args) = named_arguments(call) else { return false };
+    let told = args.iter().filter(|(name, _)| !is_rationale(name));
+    told.clone().next().is_some() && told.clone().all(|(name, value)| file(name, value) || files(value))
 }
 
 /// The kind of a call, by its tool and for a shell by its program; and whether it shows the state of something that
@@ -286,6 +306,27 @@ mod tests {
         }
         let place = "payments/src/main/java/com/example/payouts/Handler.java";
         assert!(holds("edit", json!({"path": place, "new_text": "x"})));
+        let untold = |tool: &str, args: Value| {
+            let call = call(tool, args);
+            edit(&call, &ToolName::of_call(&call), "{}") == Edit::Untold
+        };
+        assert!(untold(
+            "apply_patch",
+            json!({"changes": [{"path": "a.rs", "kind": "update"}, {"path": "b.rs", "kind": "add"}]})
+        ));
+        assert!(untold(
+            "edit_file",
+            json!({"path": "src/main.rs", "description": "Keys that are too long are refused"})
+        ));
+        for args in [
+            json!({}),
+            json!({"path": "main"}),
+            json!({"path": "a.rs", "old": "b"}),
+            json!({"changes": []}),
+            json!({"changes": [{"path": "a.rs", "diff": "+b"}]}),
+        ] {
+            assert!(!untold("edit_file", args.clone()), "{args}");
+        }
         // What was changed is only told.
         assert!(!holds("edit", json!({"path": place, "summary": "keys that are too long are refused"})));
         for line in [

@@ -65,6 +65,14 @@ pub(crate) struct OutcomeFacts {
     pub(crate) marks: Option<Marks>,
 }
 
+impl OutcomeFacts {
+    /// Makes the outcome unequal to every other one.
+    pub(crate) fn differ(&mut self, number: Key) {
+        self.light = combine("outcome/other", &[self.light, number]);
+        (self.exact, self.shape) = (self.light, None);
+    }
+}
+
 /// Letters below which a result is little more than figures and has no shape.
 const LETTERS_OF_SHAPE: u32 = 24;
 /// Words below which a result has no shape: short results with different digits are different.
