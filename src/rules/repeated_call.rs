@@ -32,8 +32,7 @@ use crate::rules::streak::capped_confidence;
 use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Rule, Signal, SignalParts, View, foreseen, outcome_words};
 use crate::state::{Call, Latest, Marked, Onset, Packed, Ring, Step, Time, WAITED, is_short, short_mark};
 use crate::text::{
-    self, Asks, Empty, Key, OutcomeFacts, Sketch, combine, ends, mark, may_change, number, printable, progress,
-    transient,
+    Asks, Empty, Key, OutcomeFacts, Sketch, combine, ends, mark, may_change, number, printable, progress, transient,
 };
 use alloc::{borrow::Cow, boxed::Box, vec::Vec};
 
@@ -345,7 +344,7 @@ impl Entry {
         }
         let mut points = if step.mutations_before() > self.mutations {
             u32::from(facts.failed)
-        } else if !facts.failed && (call.idles || steers(call, result)) {
+        } else if !facts.failed && (call.idles || result.is_some_and(|result| call.steers(result))) {
             1
         } else if step.previous == self.index {
             ADJACENT
@@ -485,7 +484,7 @@ impl Entry {
         });
         let pictured = step.previous > self.index && call.asks == Asks::Picture && result.is_some_and(unseen);
         let seen = self.sees_news(step);
-        let steered = seen && steers(call, result);
+        let steered = seen && result.is_some_and(|result| call.steers(result));
         // The same call is no repetition if something new was seen each time.
         let differs = call.quiet != Empty::Nothing && Likeness::of(&step.facts).exact != self.likeness.exact;
         let gets_on = steered || seen && (differs || acts(call, result));
@@ -636,12 +635,6 @@ fn acts(call: &Call, result: Option<&ToolResult>) -> bool {
         Empty::All | Empty::List | Empty::Null => result.is_some_and(|result| result.output.len() < PAGE),
     };
     (call.mutates || call.asks.shows() || call.target.is_none() && acknowledges()) && !ends(&call.name)
-}
-
-/// Whether a call sends keys or gestures and is merely acknowledged: only a look shows what it did.
-fn steers(call: &Call, result: Option<&ToolResult>) -> bool {
-    result.is_some_and(|result| text::acknowledges(&result.output))
-        && (call.asks == Asks::Gesture || text::steers(&call.name))
 }
 
 /// Whether a text lists figures: several of its lines hold one.

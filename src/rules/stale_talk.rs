@@ -18,10 +18,9 @@ mod values;
 
 use crate::codec::codec;
 use crate::model::{Body, Collaboration, Event, HaltReason, Recommendation, Role};
-use crate::rules::news::rests;
 use crate::rules::streak::{Streak, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Payload, Rule, Signal, SignalParts};
-use crate::state::{Onset, Recent, Ring, Sighting, Step, agent_key};
+use crate::state::{Onset, Recent, Ring, Sighting, Step, Time, agent_key};
 use crate::text::{
     Asks, Goal, Key, Vocabulary, combine, complains, figures, first_mark, frame, mark, mistake, plain_words, quoted,
     root_line, salted, trimmed,
@@ -55,6 +54,8 @@ const FRAMED: usize = 2048;
 /// Messages after a result that are taken to be about it.
 const ABOUT_IT: u32 = 2;
 
+/// Milliseconds without a word after which talk begins anew: a reminder every half hour is no repetition.
+const SILENCE: i64 = 900_000;
 /// Most messages before an action that can become the accepted pace of talk.
 const PACE: u32 = 12;
 
@@ -168,9 +169,11 @@ struct Talk {
     called: bool,
     /// How often the user repeated a message although no call was made.
     demands: Streak,
+    /// When somebody last spoke.
+    at: Time,
 }
 codec!(struct Talk {
-    messages, words, news, since, talked, pace, speakers, custody, chat, answered, asked, hollow, unhelped, latest, parrot, heard, framed, told, questions, called, demands,
+    messages, words, news, since, talked, pace, speakers, custody, chat, answered, asked, hollow, unhelped, latest, parrot, heard, framed, told, questions, called, demands, at,
 });
 
 #[derive(Clone, Debug)]
@@ -272,6 +275,7 @@ impl Talk {
             // An answer without words may hold a new figure.
             if !step.facts.failed && self.words.learn_all(figures(output).map(|(figure, _)| figure)) {
                 self.messages.clear();
+                self.answered.ends();
                 self.since = Some(0);
             }
             self.messages.iter_mut().for_each(|said| said.points /= 2);
@@ -328,8 +332,18 @@ impl Talk {
         }
     }
 
+    /// Somebody speaks. After a long silence, only what was said and who holds the work counts on.
+    fn speaks(&mut self, at: Time) {
+        if self.at.zip(at.get()).is_some_and(|(last, now)| now.saturating_sub(last) >= SILENCE) {
+            let Self { words, since, pace, speakers, custody, questions, .. } = core::mem::take(self);
+            *self = Self { words, since, pace, speakers, custody, questions, ..Self::default() };
+        }
+        self.at = at;
+    }
+
     /// The user speaks.
     fn hears(&mut self, text: &str, cx: &Cx<'_>) -> Option<Signal> {
+        self.speaks(cx.onset.at);
         let goal = Goal::of(text, core::iter::empty());
         let heard = self.learn(text, &goal);
         let named = heard.named;
@@ -371,9 +385,6 @@ impl Talk {
             self.demands = Streak::default();
         } else if idle && text.len() >= DEMAND && (self.since.is_some() || !self.speakers.is_empty()) {
             self.demands.add(cx.here, cx.onset);
-            if rests(self.demands.onset().at, cx.onset.at, self.demands.times) {
-                self.demands = Streak::default();
-            }
         }
         let demanded = if again && idle { ASKED_AGAIN.signal(&self.demands, cx) } else { None };
         let not_heard = || NOT_HEARD.signal(self.answered.again(), cx);
@@ -396,6 +407,7 @@ impl Talk {
 
     /// An agent speaks.
     fn says(&mut self, text: &str, cx: &Cx<'_>) -> Option<Signal> {
+        self.speaks(cx.onset.at);
         let goal = Goal::of(text, core::iter::empty());
         let said = self.learn(text, &goal);
         if said.counts || said.report {
@@ -404,7 +416,7 @@ impl Talk {
             self.custody.names();
         }
         // Where no tool writes files, code in a message is the work.
-        if said.is_fresh(&goal) && holds_code(text) {
+        if said.fresh > 0 && holds_code(text) {
             self.messages.clear();
         }
         self.answered.asks(text, cx.salt);
@@ -415,11 +427,7 @@ impl Talk {
         let latest = mark(salted("talk/latest", cx.salt, trimmed(text).as_bytes()));
         let parrots = core::mem::replace(&mut self.latest, latest) == latest && answers;
         if parrots {
-            let parrot = self.parrot.get_or_insert_default();
-            parrot.add(cx.here, cx.onset);
-            if rests(parrot.onset().at, cx.onset.at, parrot.times) {
-                self.parrot = None;
-            }
+            self.parrot.get_or_insert_default().add(cx.here, cx.onset);
         }
         self.since = self.since.map(|since| since.saturating_add(1));
         self.talked = self.talked.saturating_add(1);

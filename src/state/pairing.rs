@@ -6,8 +6,8 @@ use crate::model::{Context, Outcome, ToolResult};
 use crate::rules::LONGEST_NAME;
 use crate::state::{Kin, LONG_PAUSE, Occurrence, Onset, PAUSE, Ring, Sighting, task_key};
 use crate::text::{
-    Asks, CallKey, Echo, Edit, Effect, Empty, Key, Late, Left, OutcomeFacts, Span, combine, first_mark, key, kind_of,
-    mark, mistake, root_place, transient, trimmed, word_hashes,
+    Asks, CallKey, Echo, Edit, Effect, Empty, Key, Late, Left, OutcomeFacts, Span, acknowledges, combine, first_mark,
+    key, kind_of, mark, mistake, root_place, steers, transient, trimmed, word_hashes,
 };
 use alloc::{boxed::Box, string::String, vec::Vec};
 use core::cell::OnceCell;
@@ -348,6 +348,11 @@ impl Call {
     pub(crate) fn is_thought(&self, step: &Step, result: &ToolResult) -> bool {
         let blank = step.outcome == Outcome::Ok && trimmed(&result.output).is_empty();
         blank && !self.mutates && self.quiet != Empty::Blank && !self.asks.shows()
+    }
+
+    /// Whether it sends keys or gestures and is merely acknowledged: only a look shows what it did.
+    pub(crate) fn steers(&self, result: &ToolResult) -> bool {
+        acknowledges(&result.output) && (self.asks == Asks::Gesture || steers(&self.name))
     }
 
     /// Whether it is a shell call that runs a program.

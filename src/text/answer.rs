@@ -19,6 +19,20 @@ pub(crate) fn acknowledges(answer: &str) -> bool {
     answer.len() < ACKNOWLEDGED || few() && !answer.bytes().any(|byte| byte.is_ascii_digit())
 }
 
+/// Words for what a log leaves out, and the longest note that does.
+const LEFT_OUT: &str = "binary image omitted photo picture redacted screenshot";
+const NOTE: usize = 40;
+
+/// Whether an answer only notes that something was left out: `[image]`, `(screenshot omitted)`.
+pub(crate) fn is_placeholder(answer: &str) -> bool {
+    let answer = trimmed(answer);
+    answer.len() <= NOTE
+        && answer.starts_with(['[', '(', '<'])
+        && answer.ends_with([']', ')', '>'])
+        && answer.bytes().all(|byte| !byte.is_ascii_digit())
+        && any_in(LEFT_OUT, answer)
+}
+
 /// What an answer says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct AnswerMeaning {

@@ -9,7 +9,9 @@ use crate::model::{HaltReason, ToolResult};
 use crate::rules::streak::Streak;
 use crate::rules::{Cx, Signal};
 use crate::state::{Call, Kin, Ring, Step, Time, Visibility, WAITED, beginning};
-use crate::text::{Edit, Figures, Left, Words, combine, down, frame, mark, printable, progress, tells_trouble, told};
+use crate::text::{
+    Edit, Figures, Left, Words, combine, down, frame, is_placeholder, mark, printable, progress, tells_trouble, told,
+};
 use alloc::{boxed::Box, format};
 
 /// Recurring kinds of calls that are tracked at once.
@@ -290,8 +292,10 @@ impl Kinds {
             return false;
         };
         let mut next = Kind::new(step, call, kind, result, (self.changes, news), salt);
+        // What is not told cannot be the same.
+        let untold = || is_placeholder(&result.output) || call.steers(result);
         let came = match before.came(&next, call, &step.kin, beside) {
-            Comparison::Same(_) if beside.ordered() && next.trouble == 0 => Comparison::Excused,
+            Comparison::Same(_) if next.trouble == 0 && (beside.ordered() || untold()) => Comparison::Excused,
             came => came,
         };
         let again = self.again.get_or_insert_default();
