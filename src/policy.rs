@@ -556,7 +556,7 @@ fn guidance(level: Level, signal: &Signal, occasion: &Occasion) -> String {
     let consequence = match level {
         // What has already run cannot be refused, and only some rules recognise the next such call before it runs.
         Level::Block if matches!(occasion.kind, OccasionKind::Past) => match signal.extra.each {
-            Some(_) => " The next one like it will be refused.",
+            Some(_) => " The same call will be refused if it is made again.",
             None => "",
         },
         Level::Block => " This attempt is refused so that something else can be tried.",
@@ -618,7 +618,7 @@ mod tests {
         let mut events = [call, result].repeat(5);
         let after = told(&events);
         assert!(
-            after.contains(" The next one like it will be refused. ") && !after.contains("This attempt"),
+            after.contains(" The same call will be refused if it is made again. ") && !after.contains("This attempt"),
             "{after}"
         );
         events.push(call);

@@ -32,8 +32,8 @@ export function json(
       const message = `cannot be written as JSON: it is circular, it contains ${whole}`;
       throw new LoopwardenError({ code, message, field: inside(circle.at) }, { cause });
     }
-    const message = `cannot be written as JSON: ${reason(cause)}`;
-    throw new LoopwardenError({ code, message, field: name }, { cause });
+    const why = cause instanceof RangeError ? "it is nested too deeply, 120 levels are accepted" : reason(cause);
+    throw new LoopwardenError({ code, message: `cannot be written as JSON: ${why}`, field: name }, { cause });
   }
   const isText = name !== undefined && typeof value === "string" && !value.trimStart().startsWith("{");
   if (text === undefined || isText) {
@@ -41,11 +41,19 @@ export function json(
     const whole = name === undefined ? (WHOLE[code] ?? "") : "";
     throw new LoopwardenError({ code, message: `${whole}expected an object`, field: name, value: got });
   }
-  return bounded(text, code);
+  return bounded(text, code, longest(value));
+}
+
+/** The field of an object that holds the longest text; `undefined` if none does. */
+function longest(value: unknown): string | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const texts = Object.entries(value).filter(([, text]) => typeof text === "string");
+  return texts.sort(([, one], [, other]) => other.length - one.length)[0]?.[0];
 }
 
 /**
- * A replacer for what JSON.stringify would silently turn into `{}` or `null`: errors become `name: message`;
+ * A replacer for what JSON.stringify would silently turn into `{}` or `null`: errors become `name: message`, regular
+ * expressions their source; functions as fields of an event,
  * collections, promises, bigints and objects that hide what they hold are refused; so are NaN and infinities, except below the top level of an event (a
  * tool's arguments and output). The output of a tool that returned nothing, `undefined`, is `null`.
  */
@@ -59,12 +67,14 @@ function written(code: ErrorCode): (field: string, value: unknown) => unknown {
     }
     if (value === undefined && field === "output" && code === "invalid-event" && this === root) return null;
     if (typeof value === "bigint") throw refused(code, place(root, this, field), `${value}n`);
+    if (typeof value === "function" && this === root) throw refused(code, field, "Function");
     if (typeof value !== "object" || value === null) return value;
     if (code === "invalid-config" && value instanceof RegExp) {
       const message = `expected a string: the expression's source, such as ${JSON.stringify(value.source)}`;
       throw new LoopwardenError({ code, message, field: place(root, this, field), value: String(value) });
     }
     if (value instanceof Error) return `${value.name}: ${value.message}`;
+    if (value instanceof RegExp) return String(value);
     const kind = [Map, Set, Promise, WeakMap, WeakSet].find((kind) => value instanceof kind);
     if (kind !== undefined) throw refused(code, place(root, this, field), kind.name);
     if (hidden(value)) throw refused(code, place(root, this, field), value.constructor.name);
@@ -76,8 +86,8 @@ function written(code: ErrorCode): (field: string, value: unknown) => unknown {
 function hidden(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
   if (typeof prototype !== "object" || prototype === null || prototype === Object.prototype) return false;
-  // Of another realm, a list, or an expression, of which little is lost.
-  if (value.constructor?.name === "Object" || Array.isArray(value) || value instanceof RegExp) return false;
+  // Of another realm, or a list.
+  if (value.constructor?.name === "Object" || Array.isArray(value)) return false;
   return Object.keys(value).length === 0 && Reflect.ownKeys(prototype).length > 1;
 }
 
@@ -128,7 +138,11 @@ function joined(holder: unknown, path: string, field: string): string {
 }
 
 function refused(code: ErrorCode, field: string, value: string): LoopwardenError {
-  const hints: Record<string, string> = { Promise: ": await it first", Response: ": await its text() first" };
+  const hints: Record<string, string> = {
+    Function: ": call it first",
+    Promise: ": await it first",
+    Response: ": await its text() first",
+  };
   const message = `expected JSON${hints[value] ?? ""}`;
   return new LoopwardenError({ code, message, value, ...(field === "" ? {} : { field }) });
 }
@@ -142,10 +156,13 @@ export function text(value: unknown, field: string): string {
   return value;
 }
 
-/** The text itself, if it is no longer than {@link MAX_TEXT}. */
-export function bounded(text: string, code: ErrorCode): string {
+/** The text itself, if it is no longer than {@link MAX_TEXT}; `field` is what is to be shortened. */
+export function bounded(text: string, code: ErrorCode, field?: string): string {
   if (text.length > MAX_TEXT) {
-    throw new LoopwardenError({ code, message: `longer than ${MAX_TEXT} characters`, value: `${text.length}` });
+    const whole = field === undefined ? (WHOLE[code] ?? "") : "";
+    const cut = field === "output" || field === "text" ? "; cut it, and give a digest of the whole as `digest`" : "";
+    const message = `${whole}longer than ${MAX_TEXT} characters${cut}`;
+    throw new LoopwardenError({ code, message, field, value: `${text.length}` });
   }
   return text;
 }

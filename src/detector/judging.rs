@@ -400,8 +400,10 @@ impl<'a> Judging<'a> {
             && !mutates
             && matches!(asks, Asks::Nothing | Asks::Record | Asks::View | Asks::Gesture);
         let slept = u32::try_from(length).unwrap_or(u32::MAX);
+        let target = text::target(payload, named, self.scratch.salt);
         Call {
-            target: text::target(payload, named, self.scratch.salt),
+            target,
+            thing: if target.is_none() { text::thing(payload, named, self.scratch.salt) } else { 0 },
             mutates,
             writes: mutates && (named.shell || edit != Edit::No),
             limit: if mutates { text::limit(payload, named.runs()) } else { 0 },

@@ -32,7 +32,8 @@ use crate::rules::streak::capped_confidence;
 use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Rule, Signal, SignalParts, View, foreseen, outcome_words};
 use crate::state::{Call, Latest, Marked, Onset, Packed, Ring, Step, Time, WAITED, is_short, short_mark};
 use crate::text::{
-    Asks, Empty, Key, OutcomeFacts, Sketch, combine, ends, mark, may_change, number, printable, progress, transient,
+    Asks, Empty, Key, OutcomeFacts, Sketch, combine, ends, frame, mark, may_change, number, printable, progress,
+    transient,
 };
 use alloc::{borrow::Cow, boxed::Box, vec::Vec};
 
@@ -371,7 +372,9 @@ impl Entry {
         }
         // An agent that only looks, and does nothing else for longer than a turn takes, waits for something.
         let asks = matches!(call.asks, Asks::Search | Asks::Prose);
-        let looks = !call.mutates && !asks && !facts.negative && step.previous == self.index;
+        // One without arguments cannot ask for anything else.
+        let found = || !facts.negative || call.frame == frame("");
+        let looks = !call.mutates && !asks && step.previous == self.index && found();
         let (long, short) = match () {
             () if says_wait => (WAITED / 4, WAITED / 4),
             () if self.flags.patient() => (WAITED / 2, WAITED / 4),

@@ -20,6 +20,9 @@ const LINES: usize = 8;
 /// Attempts that are needed in addition if each error names something new.
 const MENDED: u32 = 2;
 
+/// Words from which a user's message asks for another attempt.
+const WORDS: usize = 3;
+
 pub(crate) struct Resubmission;
 
 #[derive(Clone, Debug, Default)]
@@ -27,10 +30,12 @@ pub(crate) struct State {
     /// The latest call, while it waits for its result.
     called: Option<(Key, Late<Tokens>)>,
     last: Option<Box<Attempt>>,
-    /// A user's message or a noted thought has come since the latest attempt: something, but no work.
+    /// A user's message or a noted thought has come since the latest attempt: something, but no work. And the message
+    /// was no mere `ok` or `hello?`.
     between: bool,
+    asked: bool,
 }
-codec!(struct State { called, last, between });
+codec!(struct State { called, last, between, asked });
 
 #[derive(Clone, Debug)]
 struct Attempt {
@@ -49,6 +54,8 @@ struct Attempt {
     equal: u32,
     /// A user's message or a noted thought came between two of them.
     apart: bool,
+    /// The user asked between any two of them: each was wanted.
+    ordered: bool,
     /// The latest one was reported as an error, rather than merely showing one in its output.
     said: bool,
     /// Mark of the round; 0 for none.
@@ -58,7 +65,7 @@ struct Attempt {
     /// Each error has named something that none before it had.
     moves: bool,
 }
-codec!(struct Attempt { tool, root, call, target, light, progress, wrong, tokens, attempts, equal, apart, said, round, lines, moves });
+codec!(struct Attempt { tool, root, call, target, light, progress, wrong, tokens, attempts, equal, apart, ordered, said, round, lines, moves });
 
 impl Attempt {
     /// The evidence, in attempts. Fixing what each error names is progress, so more of such attempts are needed.
@@ -73,11 +80,11 @@ impl Attempt {
 
     /// Whether the agent insists: after a nudge, it made the same call again and got the same error.
     fn insists(&self, nudge: u32) -> bool {
-        self.said && self.apart && self.equal >= nudge && self.attempts.times > nudge
+        self.said && self.apart && !self.ordered && self.equal >= nudge && self.attempts.times > nudge
     }
 
-    /// The signal, if a threshold is reached; `said` tells whether the latest attempt was reported as an error.
-    fn signal(&self, name: &str, said: bool, cx: &Cx<'_>) -> Option<Signal> {
+    /// The signal, if a threshold is reached.
+    fn signal(&self, name: &str, cx: &Cx<'_>) -> Option<Signal> {
         let (count, equal) = (self.count(), self.is_equal());
         // Equal attempts with nothing in between belong to another rule.
         if !cx.limits.reached(count, 1) || equal && !self.apart {
@@ -101,14 +108,11 @@ impl Attempt {
             halt_reason: HaltReason::RepeatedError,
         });
         let Limits { nudge, block, .. } = *cx.limits;
-        // Only equal attempts are blocked.
-        let told = !(equal || self.insists(nudge));
-        if told && nudge != 0 && count >= nudge {
+        // Only who insists is blocked.
+        if !self.insists(nudge) && nudge != 0 && count >= nudge {
             return Some(advisory(signal, cx));
         }
-        // The next attempt would be one too many.
-        let last = said && count < block && count.saturating_add(1) >= block;
-        if block != 0 && (!equal || last) {
+        if block != 0 && !equal {
             signal.ask = Some(Level::Block);
             signal.extra.threshold = Some(block);
         }
@@ -121,15 +125,14 @@ impl Attempt {
         match (self.is_equal(), self.apart) {
             // Belongs to another rule.
             (true, false) => Outlook::default(),
-            (true, true) if self.said && nudge != 0 && block != 0 => {
-                // As in `signal`: the block comes one attempt early.
-                let block = block.saturating_sub(1);
-                view.with(&Limits { block, nudge: if nudge < block { nudge } else { 0 }, ..*limits }, count)
+            (true, true) if nudge == 0 => view.of(count),
+            (true, true) if self.said && !self.ordered && block != 0 => {
+                view.with(&Limits { block: block.max(nudge.saturating_add(1)), ..*limits }, count)
             }
-            (true, true) => view.of(count),
+            (true, true) => view.advisory(limits, count),
             (false, _) if nudge == 0 && block == 0 => view.of(count),
             // If the agent insists after a nudge, a block, and never more than that.
-            (false, true) if self.said && self.equal > 1 && nudge != 0 && block != 0 => {
+            (false, true) if self.said && !self.ordered && self.equal > 1 && nudge != 0 && block != 0 => {
                 let more = nudge.saturating_sub(self.equal).max(nudge.saturating_add(1).saturating_sub(count));
                 let block = count.saturating_add(more);
                 view.with(&Limits { block, gate: 0, halt: 0, ..*limits }, count)
@@ -175,17 +178,19 @@ impl State {
             attempts: Streak::default(),
             equal: 1,
             apart: false,
+            ordered: true,
             said: step.facts.class.is_some(),
             round,
             lines: Vec::new(),
             moves: true,
         };
-        let between = core::mem::take(&mut self.between);
+        let (between, asked) = (core::mem::take(&mut self.between), core::mem::take(&mut self.asked));
         if let Some(last) = again {
             if last.call == call.key && last.light == step.facts.light {
                 next.equal = last.equal.saturating_add(1);
             }
             next.apart = last.apart || between;
+            next.ordered = last.ordered && asked;
             next.attempts = last.attempts;
             next.moves = last.moves && line.is_some_and(|line| !last.lines.contains(&line));
             next.lines = last.lines;
@@ -242,10 +247,11 @@ impl Rule for Resubmission {
                     state.last = None;
                     return None;
                 };
-                state.failed(step, call, root, tokens, result).signal(&call.name, said, cx)
+                state.failed(step, call, root, tokens, result).signal(&call.name, cx)
             }
-            Fact::UserMessage(_) => {
+            Fact::UserMessage(message) => {
                 state.between = true;
+                state.asked |= message.text.split_whitespace().nth(WORDS - 1).is_some();
                 None
             }
             Fact::NotRun(..) => {
@@ -271,7 +277,7 @@ impl Rule for Resubmission {
 
 #[cfg(test)]
 mod tests {
-    use crate::model::Level::{Block, Nudge};
+    use crate::model::Level::{Block, Nudge, Observe};
     use crate::rules::testing::{Played, Script, events, pair};
     use alloc::format;
 
@@ -304,8 +310,14 @@ mod tests {
     }
 
     #[test]
-    fn equal_ones_are_refused() {
-        Script::new("{}").play("a!sum_is_462 | a!sum_is_462 | a!sum_is_462").expect(RULE, &[(7, Block)]);
+    fn equal_ones_are_refused_after_a_nudge() {
+        Script::new("{}")
+            .play("a!sum_is_462 | a!sum_is_462 | a!sum_is_462 | a!sum_is_462")
+            .expect(RULE, &[(7, Nudge), (10, Observe)]);
+        // Not asked for each time.
+        Script::new("{}")
+            .play("a!sum_is_462 | a!sum_is_462 a!sum_is_462 a!sum_is_462")
+            .expect(RULE, &[(6, Nudge), (8, Block)]);
         Script::new("{}").play("a!sum_is_462 a!sum_is_462 a!sum_is_462 a!sum_is_462").expect(RULE, &[]);
         Script::new("{}").play("a!429_unavailable a!429_unavailable a!429_unavailable").expect(RULE, &[]);
         Script::new("{}").play("a:x a:x a:x a:x").expect(RULE, &[]);

@@ -5,7 +5,7 @@
 //! Idea: the answer is what the agent learns; if it stays the same, other arguments were no progress. Short equal
 //! answers are normal for most tools, so only views, searches and long answers are compared. Acting upon a view is more
 //! than asking, even if the view does not show it, and gets a nudge at most. What a question in words is about can be
-//! compared: if it stays, `reworded-request` counts the repeated answer; if it moves, twice as many are needed here.
+//! compared: if it stays, `reworded-request` counts the repeated answer; if it moves, the nudge takes up to twice as many here.
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Level, Recommendation, ToolResult};
@@ -97,16 +97,18 @@ impl State {
     }
 }
 
-/// Thresholds by kind of question. In words, the nudge takes twice as many answers; if that is no less than the block,
-/// there is none.
+/// Thresholds by kind of question. In words, the nudge takes twice as many answers, but comes before a block.
 fn limits_of(seen: &Answered, limits: &Limits) -> Limits {
     let Limits { nudge, block, .. } = *limits;
-    match (seen.asks, nudge.saturating_mul(2)) {
-        (_, told) if seen.of_batch => Limits { nudge: told, block: 0, gate: 0, halt: 0, ..*limits },
-        (Asks::Prose, told) if block != 0 && told >= block => Limits { nudge: 0, ..*limits },
-        (Asks::Prose, told) => Limits { nudge: told, ..*limits },
+    let told = |times: u32| Limits { nudge: nudge.saturating_mul(times), block: 0, gate: 0, halt: 0, ..*limits };
+    match seen.asks {
+        _ if seen.of_batch => told(2),
+        Asks::Prose => {
+            let late = nudge.saturating_mul(2);
+            Limits { nudge: if block > nudge { late.min(block - 1) } else { nudge }, ..*limits }
+        }
         // A search through dates and places gets one answer for many of them: a late nudge, and never a block.
-        (Asks::Record, told) => Limits { nudge: told.saturating_mul(2), block: 0, gate: 0, halt: 0, ..*limits },
+        Asks::Record => told(4),
         _ => *limits,
     }
 }
@@ -172,11 +174,11 @@ impl Rule for SameAnswer {
             let mut signal = Streak::of(same.into_iter()).signal(told);
             let seldom = newest.asks == Asks::Record || newest.of_batch;
             let elsewhere = seldom || state.elsewhere(&newest);
-            let nudge = if seldom { limits.nudge } else { cx.limits.nudge };
             signal.extra.advisory = elsewhere;
-            if (call.asks.shows() || elsewhere) && nudge != 0 && count >= nudge {
+            let early = newest.asks == Asks::Prose && (limits.block == 0 || count < limits.block);
+            if (call.asks.shows() || elsewhere || early) && limits.nudge != 0 && count >= limits.nudge {
                 signal.ask = Some(Level::Nudge);
-                signal.extra.threshold = Some(nudge);
+                signal.extra.threshold = Some(limits.nudge);
             }
             signal
         })
@@ -189,9 +191,7 @@ impl Rule for SameAnswer {
         };
         let (limits, count) = (limits_of(newest, view.limits), state.count(newest));
         let told = newest.of_batch || newest.asks.shows() || newest.asks == Asks::Record || state.elsewhere(newest);
-        // Without a nudge threshold, the nudge comes where the block would.
-        let told_at = if limits.nudge == 0 && view.limits.nudge != 0 { limits.block } else { limits.nudge };
-        if told { view.advisory(&Limits { nudge: told_at, ..limits }, count) } else { view.with(&limits, count) }
+        if told { view.advisory(&limits, count) } else { view.with(&limits, count) }
     }
 
     fn fits(state: &State) -> bool {
@@ -241,13 +241,13 @@ mod tests {
         Script::new("{}").play(&many("web_search", 8)).last(RULE, Block);
         Script::new("{}").play(&many("web_search", 16)).last(RULE, Halt);
         Script::new("{}").play(&many("click", 16)).strongest(RULE, Nudge);
-        // A question in words is about something: twice as many are needed if that moves.
+        // A question in words is about something: more are needed if that moves.
         let about = |times: usize| -> String {
             let town = |at: usize| ["Ulm", "Bern", "Linz", "Graz", "Kiel", "Jena", "Trier", "Essen", "Basel"][at];
             (0..times).map(|at| format!("web_search/tram_in_{}:the_very_same_list_of_lines ", town(at))).collect()
         };
-        Script::new("{}").play(&about(7)).expect(RULE, &[]);
-        Script::new("{}").play(&about(8)).expect(RULE, &[(15, Block)]);
+        Script::new("{}").play(&about(6)).expect(RULE, &[]);
+        Script::new("{}").play(&about(8)).expect(RULE, &[(13, Nudge), (15, Block)]);
         // A page with the records of the page before, whatever it says about itself; and pages that are only acted
         // upon.
         let pages = |tool: &str, args: &str, answer: &dyn Fn(usize) -> String| {

@@ -63,6 +63,8 @@ pub(crate) struct Call {
     pub(crate) agent: Key,
     pub(crate) round: Option<Key>,
     pub(crate) target: Option<Key>,
+    /// Mark of how its only argument begins, if that may be the name of a thing and there is no target; 0 for none.
+    pub(crate) thing: u32,
     pub(crate) mutates: bool,
     /// It writes where a program may read it.
     pub(crate) writes: bool,
@@ -104,7 +106,7 @@ pub(crate) struct Call {
     pub(crate) refused: Vec<Key>,
 }
 codec!(struct Call {
-    name, tool, kind, frame, key, raw, agent, round, target, mutates, writes, limit, edit, polling, watches, idles, compare_answers, quiet, asks, pages, sees, onset, pause, echo, id, task,
+    name, tool, kind, frame, key, raw, agent, round, target, thing, mutates, writes, limit, edit, polling, watches, idles, compare_answers, quiet, asks, pages, sees, onset, pause, echo, id, task,
     named, vetoed, asked, refused,
 } raw);
 
@@ -372,6 +374,7 @@ impl Call {
             agent: agent_of(context),
             round: round_key(context),
             target: None,
+            thing: 0,
             mutates: false,
             writes: false,
             limit: 0,

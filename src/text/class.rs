@@ -9,6 +9,7 @@ use super::mask::{LETTERS_COUNTED, Strength, letters, normalise};
 use super::scan::each;
 use super::volatile::Volatile;
 use super::volatile_json::Answer;
+use super::words::{is_in, same};
 use crate::model::{Outcome, ToolResult};
 use alloc::string::String;
 use serde_json::{Map, Value};
@@ -22,6 +23,9 @@ pub(super) const CLASS_END: usize = 800;
 const EXCERPT: &[u8] = b"\nLINE ";
 /// Bytes that may precede the JSON body of an error, such as an HTTP status.
 const STATUS_LINE: usize = 48;
+/// Letters of the longest text that tells nothing but an exit status, and its words.
+const STATUS_ALONE: u32 = 40;
+const STATUS_WORDS: &str = "code command exit exited failed process status the with";
 /// Fields in which such a body tells what went wrong, in order of preference.
 const MESSAGES: [&str; 5] = ["message", "error", "detail", "title", "reason"];
 
@@ -56,6 +60,7 @@ pub(super) fn class(
     }
     if letters < LETTERS_OF_ERROR
         || letters < LETTERS_COUNTED && letters_outside_tags(&result.output) < LETTERS_OF_ERROR
+        || letters < STATUS_ALONE && tells_only_status(&result.output)
     {
         // A refusal, a timeout and an unknown tool need no message: the outcome tells.
         return match result.outcome {
@@ -92,6 +97,14 @@ pub(super) fn class(
         normalise(&message, Strength::Heavy, normal);
     }
     (classes("class", normal), false)
+}
+
+/// Whether a text tells nothing but an exit status: `exit 1`, `Command failed with exit code 1`.
+fn tells_only_status(text: &str) -> bool {
+    let mut words = text.split(|char: char| !char.is_alphanumeric()).filter(|word| !word.is_empty());
+    let number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
+    words.clone().any(|word| same(word, "exit") || same(word, "exited"))
+        && words.all(|word| number(word) || is_in(STATUS_WORDS, word))
 }
 
 /// An error without the part of the query that it shows, and what follows.

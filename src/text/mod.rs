@@ -117,7 +117,7 @@ pub(crate) use sql::limit;
 pub(crate) use states::{is_hopeless, may_change, narrows};
 pub(crate) use stderr::only_complains;
 pub(crate) use stream::{Periods, Repetition};
-pub(crate) use target::{named_file, target};
+pub(crate) use target::{named_file, target, thing};
 pub(crate) use turned_down::{alert, turns_down};
 pub(crate) use unread::Unread;
 pub(crate) use vocabulary::Vocabulary;

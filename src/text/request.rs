@@ -72,7 +72,12 @@ pub(crate) fn prose<'a>(call: &'a ToolCall, named: &ToolName) -> Option<&'a str>
     if named.runs_code() { None } else { asked(call, named) }
 }
 
-/// The same, whatever the tool.
+/// Whether an argument of this name holds what is asked for.
+pub(super) fn is_asked(name: &str) -> bool {
+    listed_name(&ASKED, name)
+}
+
+/// [`prose`], whatever the tool.
 fn asked<'a>(call: &'a ToolCall, named: &ToolName) -> Option<&'a str> {
     const SIEVE: Sieve = Sieve::of(&[]).and(&ASKED).and(&SOUGHT);
     let map = named_arguments(call)?;

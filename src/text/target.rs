@@ -3,14 +3,16 @@
 //! The same file reached by an editor, a reader and a command line is one target. So only the last two components of a
 //! path count: one tool names it from the root, another relative to its working directory.
 
-use super::canonical::{named_arguments, resolve_path};
-use super::digest::{Key, salted};
+use super::canonical::{is_rationale, named_arguments, resolve_path};
+use super::case::lower_text;
+use super::digest::{Key, mark, salted};
 use super::ends::head;
 use super::lines::trimmed;
 use super::mask::has_known_extension;
 use super::mutation::command;
 use super::named::ToolName;
 use super::programs::PREPARE;
+use super::request::is_asked;
 use super::shell::{Lexer, Token};
 use super::sort_few;
 use super::sql::table;
@@ -141,6 +143,27 @@ fn found<'a>(call: &'a ToolCall, tool: &ToolName) -> Option<Cow<'a, str>> {
         Some(Cow::Owned(alloc::format!("{name}={value}")))
     };
     named.or_else(patch).or_else(table).or_else(other)
+}
+
+/// Bytes and words of the longest name of a thing.
+const NAME: usize = 40;
+const WORDS_OF_NAME: usize = 3;
+/// Letters with which different names begin differently.
+const BEGINS: usize = 3;
+
+/// A mark of how the only argument of a call begins, if that may be the name of a thing: `{"city": "Bern"}`; 0 if not.
+/// Guesses at one name begin alike.
+pub(crate) fn thing(call: &ToolCall, tool: &ToolName, salt: u64) -> u32 {
+    let Some(arguments) = named_arguments(call).filter(|_| !tool.runs_code()) else { return 0 };
+    let mut told = arguments.iter().filter(|(name, _)| !is_rationale(name));
+    let (Some((name, Value::String(thing))), None) = (told.next(), told.next()) else { return 0 };
+    let plain = |char: char| char.is_alphanumeric() || matches!(char, ' ' | '-' | '_' | '.' | '\'');
+    let is_name = thing.len() <= NAME && thing.chars().all(plain) && thing.split(' ').nth(WORDS_OF_NAME).is_none();
+    let begins = thing.char_indices().map(|(at, char)| at + char.len_utf8()).nth(BEGINS - 1);
+    let begins = begins.and_then(|end| thing.get(..end)).filter(|begins| begins.chars().all(char::is_alphabetic));
+    begins
+        .filter(|_| is_name && !is_asked(name))
+        .map_or(0, |begins| mark(salted("thing", salt, lower_text(begins).as_bytes())))
 }
 
 /// Beginnings of the line that names the first file of a patch, and the lines among which it is.

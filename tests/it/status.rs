@@ -179,7 +179,7 @@ fn ask<'a>(config: &str, tool: &str, asked: impl IntoIterator<Item = &'a str>) -
 fn a_question_in_words_is_told_of_where_status_says() {
     let towns = ["trams in Ulm", "trams in Bern", "trams in Linz", "trams in Graz", "trams in Kiel"];
     let asked = ask("{}", "web_search", towns);
-    let standing = json!({"rule": "same-answer", "count": 5, "nextThreshold": 8, "nextLevel": "block"});
+    let standing = json!({"rule": "same-answer", "count": 5, "nextThreshold": 7, "nextLevel": "nudge"});
     assert_eq!(said(&asked, "same-answer"), standing);
     let codes = ["a1", "b2", "c3"];
     let standing = json!({"rule": "same-answer", "count": 3, "nextThreshold": 4, "nextLevel": "nudge"});

@@ -11,7 +11,7 @@ export const ASKS = "Loopwarden (loop detector) stopped here for a human";
 /** Sentences in the core's guidance for hosts that can refuse a call. Here the call has already run. */
 const REFUSALS = [
   " This attempt is refused so that something else can be tried.",
-  " The next one like it will be refused.",
+  " The same call will be refused if it is made again.",
 ];
 
 /** The note for the model. */
