@@ -511,7 +511,7 @@ impl<'a> Judging<'a> {
         // What an edit wrote that tells only the file is not known, so its outcome is a new one each time.
         let untold = changed.is_some_and(|call| call.edit == Edit::Untold);
         if untold {
-            facts.differ(self.run.counted.steps.into());
+            facts.differ(self.run.counted.steps);
         }
         let remade = changed.is_some_and(|call| self.run.counted.remakes(call.key)) && !untold;
         let mut changes = [Visibility::Own, sees, Visibility::All].map(|sees| Changes::before(&self.run.counted, sees));
