@@ -53,9 +53,8 @@ function longest(value: unknown): string | undefined {
 
 /**
  * A replacer for what JSON.stringify would silently turn into `{}` or `null`: errors become `name: message`, regular
- * expressions their source; functions as fields of an event,
- * collections, promises, bigints and objects that hide what they hold are refused; so are NaN and infinities, except below the top level of an event (a
- * tool's arguments and output). The output of a tool that returned nothing, `undefined`, is `null`.
+ * expressions their source; collections, promises, bigints and objects that hide what they hold are refused; so are NaN
+ * and infinities, except below the top level of an event (a tool's arguments and output). The output of a tool that returned nothing, `undefined`, is `null`.
  */
 function written(code: ErrorCode): (field: string, value: unknown) => unknown {
   let root: unknown;
@@ -67,7 +66,6 @@ function written(code: ErrorCode): (field: string, value: unknown) => unknown {
     }
     if (value === undefined && field === "output" && code === "invalid-event" && this === root) return null;
     if (typeof value === "bigint") throw refused(code, place(root, this, field), `${value}n`);
-    if (typeof value === "function" && this === root) throw refused(code, field, "Function");
     if (typeof value !== "object" || value === null) return value;
     if (code === "invalid-config" && value instanceof RegExp) {
       const message = `expected a string: the expression's source, such as ${JSON.stringify(value.source)}`;
@@ -138,11 +136,7 @@ function joined(holder: unknown, path: string, field: string): string {
 }
 
 function refused(code: ErrorCode, field: string, value: string): LoopwardenError {
-  const hints: Record<string, string> = {
-    Function: ": call it first",
-    Promise: ": await it first",
-    Response: ": await its text() first",
-  };
+  const hints: Record<string, string> = { Promise: ": await it first", Response: ": await its text() first" };
   const message = `expected JSON${hints[value] ?? ""}`;
   return new LoopwardenError({ code, message, value, ...(field === "" ? {} : { field }) });
 }

@@ -23,8 +23,9 @@ function story(events: readonly unknown[], ask: (detector: LoopDetector, event: 
 /** The JSON text of an event, or what the object door makes of an object that has none. */
 function text(event: unknown): unknown {
   if (typeof event === "string") return event;
-  // The output of a tool that returned nothing is `null`.
+  // The output of a tool that returned nothing is `null`, and a regular expression its source.
   const written = function (this: unknown, field: string, value: unknown) {
+    if (value instanceof RegExp) return String(value);
     return value === undefined && field === "output" && this === event ? null : value;
   };
   try {
