@@ -137,33 +137,41 @@ pub(crate) fn edit(call: &ToolCall, named: &ToolName, arguments: &str) -> Edit {
     };
     match edits {
         false => Edit::No,
+        true if arguments.len() >= CONTENT && holds_change(call) => Edit::Whole,
         true if !named.shell && tells_only_file(call) => Edit::Untold,
-        true if arguments.len() < CONTENT || !holds_change(call) => Edit::Brief,
-        true => Edit::Whole,
+        true => Edit::Brief,
     }
 }
 
 /// Whether the arguments hold more than a place and why something is done there.
 fn holds_change(call: &ToolCall) -> bool {
     let beside = |name: &str, value: &Value| {
-        is_rationale(name) || names_place(name) && value.as_str().is_some_and(|place| !place.contains('\n'))
+        let place = || value.as_str().is_some_and(|place| !place.contains('\n'));
+        names_place(name) && place() || is_rationale(name) || lists_files(value)
     };
     named_arguments(call).is_none_or(|args| args.iter().any(|(name, value)| !beside(name, value)))
 }
 
 /// Whether the arguments hold the path of a file, or a list of files that were changed, and no content.
 fn tells_only_file(call: &ToolCall) -> bool {
-    let file = |name: &str, value: &Value| {
-        names_place(name) && value.as_str().is_some_and(|path| path.contains(['/', '.', '\\']) && !path.contains('\n'))
+    let told = |(name, value): (&String, &Value)| is_file(name, value) || lists_files(value);
+    let untold = |(name, value): (&String, &Value)| told((name, value)) || is_rationale(name);
+    named_arguments(call).is_some_and(|args| args.iter().any(told) && args.iter().all(untold))
+}
+
+/// Whether an argument is the path of a file.
+fn is_file(name: &str, value: &Value) -> bool {
+    let path = |path: &str| path.contains(['/', '.', '\\']) && !path.contains('\n');
+    names_place(name) && value.as_str().is_some_and(path)
+}
+
+/// Whether a value is a list of files, each with the kind of its change at most.
+fn lists_files(value: &Value) -> bool {
+    let file = |file: &Value| {
+        file.as_object()
+            .is_some_and(|file| file.iter().all(|(name, value)| is_file(name, value) || KINDS.contains(&&**name)))
     };
-    let change = |change: &Value| {
-        let told = |(name, value): (&String, &Value)| file(name, value) || KINDS.contains(&&**name);
-        change.as_object().is_some_and(|change| change.iter().all(told))
-    };
-    let files = |value: &Value| value.as_array().is_some_and(|files| !files.is_empty() && files.iter().all(change));
-    let Some(args) = named_arguments(call) else { return false };
-    let told = args.iter().filter(|(name, _)| !is_rationale(name));
-    told.clone().next().is_some() && told.clone().all(|(name, value)| file(name, value) || files(value))
+    value.as_array().is_some_and(|files| !files.is_empty() && files.iter().all(file))
 }
 
 /// The kind of a call, by its tool and for a shell by its program; and whether it shows the state of something that
