@@ -314,20 +314,6 @@ mod tests {
     }
 
     #[test]
-    fn a_job_that_is_cut_short() {
-        let job = |at: usize, gradient: &str| {
-            let submit = ("submit", String::from(r#"{"job":"relax.inp"}"#), "ok", format!("job 7712{at}0"));
-            let output = format!(
-                "step   value   converged\ngradient  {gradient}  NO\nenergy  -2831.42  NO\nslurmstepd: error: *** JOB 7712{at}0 CANCELLED DUE TO TIME LIMIT ***"
-            );
-            [submit, ("tail", r#"{"file":"relax.out"}"#.into(), "ok", output)]
-        };
-        let falls = ["0.0103", "0.0075", "0.0056", "0.0047", "0.0049", "0.0036", "0.0025", "0.0018"];
-        play((0..8).flat_map(|at| job(at, falls[at]))).expect(RULE, &[]);
-        play((0..8).flat_map(|at| job(at, falls[0]))).strongest(RULE, Nudge);
-    }
-
-    #[test]
     fn trouble_that_came_back_after_other_trouble() {
         let log = |at: usize| {
             let line = format!("12:0{at}:11 INFO boot\n12:0{at}:12 FATAL config: harbour.master is required");

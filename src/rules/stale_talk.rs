@@ -332,11 +332,16 @@ impl Talk {
         }
     }
 
-    /// Somebody speaks. After a long silence, only what was said and who holds the work counts on.
+    /// Somebody speaks. After a long silence, no evidence counts but of who holds the work.
     fn speaks(&mut self, at: Time) {
         if self.at.zip(at.get()).is_some_and(|(last, now)| now.saturating_sub(last) >= SILENCE) {
-            let Self { words, since, pace, speakers, custody, questions, .. } = core::mem::take(self);
-            *self = Self { words, since, pace, speakers, custody, questions, ..Self::default() };
+            self.messages.clear();
+            self.answered.ends();
+            (self.chat, self.parrot) = (None, None);
+            [&mut self.hollow, &mut self.unhelped, &mut self.demands]
+                .into_iter()
+                .for_each(|row| *row = Streak::default());
+            (self.heard, self.framed, self.told, self.latest, self.news) = (0, 0, 0, 0, 0);
         }
         self.at = at;
     }

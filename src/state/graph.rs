@@ -2,10 +2,8 @@
 
 use crate::codec::codec;
 use crate::model::{self, Error, ErrorCode};
-use crate::text::{Key, combine, evidence, key, printable, sort_few, sorted};
+use crate::text::{Key, combine, evidence, key, printable, sorted};
 use alloc::{format, string::String, vec::Vec};
-use petgraph::algo::kosaraju_scc;
-use petgraph::graph::{DiGraph, NodeIndex};
 
 /// Nodes and edges of a declared graph.
 const NODES: usize = 256;
@@ -17,6 +15,30 @@ const LEARNED_EDGES: usize = 256;
 const ID: usize = 256;
 /// Characters kept of a node's name, for reports.
 const NAME: usize = 48;
+
+/// The nodes that can be reached from a node along edges, itself only on a cycle, as bits.
+fn reached(next: &[Vec<usize>], from: usize) -> [u64; NODES / 64] {
+    let (mut reached, mut open) = ([0; NODES / 64], Vec::from([from]));
+    while let Some(nodes) = open.pop().and_then(|node| next.get(node)) {
+        for node in nodes {
+            if !holds(&reached, *node) {
+                mark(&mut reached, *node);
+                open.push(*node);
+            }
+        }
+    }
+    reached
+}
+
+fn holds(bits: &[u64; NODES / 64], at: usize) -> bool {
+    bits.get(at / 64).is_some_and(|bits| bits >> (at % 64) & 1 == 1)
+}
+
+fn mark(bits: &mut [u64; NODES / 64], at: usize) {
+    if let Some(bits) = bits.get_mut(at / 64) {
+        *bits |= 1 << (at % 64);
+    }
+}
 
 /// A workflow and its cycles, which are recomputed only when the workflow changes.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -155,25 +177,29 @@ impl Graph {
         true
     }
 
+    /// Two nodes are on one cycle if each reaches the other. A graph is small and seldom changes.
     fn find_cycles(&mut self) {
-        let mut graph = DiGraph::<(), (), u16>::with_capacity(self.nodes.len(), self.edges.len());
-        for _ in &self.nodes {
-            graph.add_node(());
-        }
-        let index_of = |key: Key| self.nodes.iter().position(|node| node.key == key).map(NodeIndex::new);
+        let index_of = |key: Key| self.nodes.iter().position(|node| node.key == key);
+        let mut next: Vec<Vec<usize>> = self.nodes.iter().map(|_| Vec::new()).collect();
         for edge in &self.edges {
-            if let (Some(from), Some(to)) = (index_of(edge.from), index_of(edge.to)) {
-                graph.add_edge(from, to, ());
+            if let (Some(from), Some(to)) = (index_of(edge.from), index_of(edge.to))
+                && let Some(next) = next.get_mut(from)
+            {
+                next.push(to);
             }
         }
-        let mut components: Vec<Vec<usize>> = kosaraju_scc(&graph)
-            .into_iter()
-            .map(|component| component.into_iter().map(NodeIndex::index).collect())
-            .collect();
-        components.iter_mut().for_each(|component| sort_few(component, |one, other| one > other));
-        sort_few(&mut components, |one, other| one > other);
-        let cycles = components.iter().filter_map(|component| self.cycle(component));
-        self.cycles = cycles.collect();
+        let reached: Vec<[u64; NODES / 64]> = (0..next.len()).map(|from| reached(&next, from)).collect();
+        let mut found = [0; NODES / 64];
+        let mut cycles = Vec::new();
+        for (at, from) in reached.iter().enumerate().filter(|(at, from)| holds(from, *at)) {
+            if !holds(&found, at) {
+                let on = |(other, back): &(usize, &[u64; NODES / 64])| holds(from, *other) && holds(back, at);
+                let component: Vec<usize> = reached.iter().enumerate().filter(on).map(|(other, _)| other).collect();
+                component.iter().for_each(|node| mark(&mut found, *node));
+                cycles.extend(self.cycle(&component));
+            }
+        }
+        self.cycles = cycles;
     }
 
     /// The cycle of a component given by node indexes; `None` if it has no edge inside.

@@ -9,7 +9,7 @@ use super::mask::{LETTERS_COUNTED, Strength, letters, normalise};
 use super::scan::each;
 use super::volatile::Volatile;
 use super::volatile_json::Answer;
-use super::words::{is_in, same};
+use super::words::is_in;
 use crate::model::{Outcome, ToolResult};
 use alloc::string::String;
 use serde_json::{Map, Value};
@@ -101,10 +101,8 @@ pub(super) fn class(
 
 /// Whether a text tells nothing but an exit status: `exit 1`, `Command failed with exit code 1`.
 fn tells_only_status(text: &str) -> bool {
-    let mut words = text.split(|char: char| !char.is_alphanumeric()).filter(|word| !word.is_empty());
-    let number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
-    words.clone().any(|word| same(word, "exit") || same(word, "exited"))
-        && words.all(|word| number(word) || is_in(STATUS_WORDS, word))
+    let words = || text.split(|char: char| !char.is_ascii_alphabetic()).filter(|word| !word.is_empty());
+    words().any(|word| is_in("exit exited", word)) && words().all(|word| is_in(STATUS_WORDS, word))
 }
 
 /// An error without the part of the query that it shows, and what follows.
@@ -146,4 +144,19 @@ pub(super) fn letters_outside_tags(text: &str) -> u32 {
         rest = after;
     }
     found + letters(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::tells_only_status;
+
+    #[test]
+    fn an_exit_status_alone() {
+        for status in ["exit 1", "Exit code: 2", "Command exited with code 127", "(exit status 1)"] {
+            assert!(tells_only_status(status), "{status}");
+        }
+        for error in ["exit 1: no such berth", "failed with status code 500", "HTTP 404", "code 7", ""] {
+            assert!(!tells_only_status(error), "{error}");
+        }
+    }
 }

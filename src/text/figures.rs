@@ -122,36 +122,6 @@ impl Figures {
     }
 }
 
-/// A digest of the measurements in a text: numbers with a fraction, apart from those in times, versions, ids and names,
-/// and those that a unit follows, as in `took 1.5 s`; 0 if there are none. Of a text above 8 KB only the first 4 KB are
-/// read.
-pub(crate) fn measurements(text: &str) -> u32 {
-    let (text, _) = clip(text);
-    let bytes = text.as_bytes();
-    text.match_indices('.').fold(0, |sum: u32, (dot, _)| {
-        let end = end_of_digits(bytes, dot + 1);
-        let whole = bytes.get(..dot).unwrap_or_default().iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
-        let (before, after) = (byte_before(bytes, dot - whole), bytes.get(end..).unwrap_or_default());
-        // A time's seconds follow a colon as well as a JSON value does.
-        let clock = || byte_before(bytes, (dot - whole).saturating_sub(1)).is_ascii_digit();
-        let apart = match before {
-            b'-' => true,
-            b':' => !clock(),
-            _ => before != b'.' && !joins(before),
-        };
-        let ends = match after {
-            [b' ', unit, ..] => !unit.is_ascii_alphabetic(),
-            [next, ..] => *next != b'.' && !joins(*next),
-            [] => true,
-        };
-        if whole == 0 || end == dot + 1 || !apart || !ends {
-            return sum;
-        }
-        let number = bytes.get(dot - whole..end).unwrap_or_default();
-        number.iter().fold(sum.rotate_left(7), |sum, byte| (sum ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
-    })
-}
-
 /// Whether a number between `before` and `after` marks progress: `42 %`, `3/10`, `3 of 10`, `3 out of 10`.
 fn is_progress_mark(before: u8, after: &[u8], of: &str) -> bool {
     let joins = |byte: u8| joins(byte) || byte == b'.';
@@ -186,23 +156,6 @@ fn is_progress_mark(before: u8, after: &[u8], of: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_that_measure() {
-        for (one, other, differ) in [
-            (r#"{"p99":0.388}"#, r#"{"p99":0.612}"#, true),
-            ("gradient   -0.0103000  NO", "gradient   -0.0075250  NO", true),
-            ("energy 12.5", "energy 12.75", true),
-            ("took 1.5 s", "took 2.25 s", false),
-            ("finished in 2.46s", "finished in 5.14s", false),
-            ("at 22:06:04.783 sharp", "at 22:06:05.935 sharp", false),
-            ("v1.2.3", "v1.2.4", false),
-            ("7 left.", "8 left.", false),
-        ] {
-            assert_eq!(measurements(one) != measurements(other), differ, "{one}");
-        }
-        assert_eq!(measurements("12 of 40, 3 %, v2.1"), 0);
-    }
 
     proptest::proptest! {
         #[test]

@@ -82,7 +82,7 @@ pub(crate) use effect::{Moved, State as Effect};
 pub(crate) use embedding::{Embedding, LONGEST as LONGEST_EMBEDDING};
 pub(crate) use envelope::{opened, with_output};
 pub(crate) use failure::{FailureFacts, SIGNATURE as FAILURE_SIGNATURE, name as failure_name};
-pub(crate) use figures::{Figures, measurements, progress};
+pub(crate) use figures::{Figures, progress};
 pub(crate) use frame::{call_frame, first_row, frame, heading};
 pub(crate) use goal::{Goal, Kinship, beside, figures, goal_words, named_things, plain_words, quoted};
 pub(crate) use late::Late;

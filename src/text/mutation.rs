@@ -15,7 +15,7 @@ use super::target::names_place;
 use super::waits::{asks_health, awaits_output, shows_state};
 use crate::codec::codec;
 use crate::model::ToolCall;
-use alloc::{borrow::Cow, string::String, vec::Vec};
+use alloc::{borrow::Cow, vec::Vec};
 use serde_json::Value;
 
 /// Whether `call` changes something: as configured, else by hint, command line, script, name or SQL statement.
@@ -107,8 +107,6 @@ fn script<'a>(call: &'a ToolCall, named: &ToolName) -> Option<&'a str> {
     ["code", "script", "source", "input"].iter().find_map(|name| map.get(*name)?.as_str())
 }
 
-/// Fields that tell how a file was changed: `{"path": "a.rs", "kind": "update"}`.
-const KINDS: [&str; 2] = ["kind", "type"];
 /// Length in bytes of the arguments from which an edit is specific enough that repeating it is hardly meant for another
 /// reason.
 const CONTENT: usize = 48;
@@ -137,8 +135,14 @@ pub(crate) fn edit(call: &ToolCall, named: &ToolName, arguments: &str) -> Edit {
     };
     match edits {
         false => Edit::No,
-        true if arguments.len() >= CONTENT && holds_change(call) => Edit::Whole,
-        true if !named.shell && tells_only_file(call) => Edit::Untold,
+        true if holds_change(call) => {
+            if arguments.len() < CONTENT {
+                Edit::Brief
+            } else {
+                Edit::Whole
+            }
+        }
+        true if !named.shell && names_file(call) => Edit::Untold,
         true => Edit::Brief,
     }
 }
@@ -146,32 +150,15 @@ pub(crate) fn edit(call: &ToolCall, named: &ToolName, arguments: &str) -> Edit {
 /// Whether the arguments hold more than a place and why something is done there.
 fn holds_change(call: &ToolCall) -> bool {
     let beside = |name: &str, value: &Value| {
-        let place = || value.as_str().is_some_and(|place| !place.contains('\n'));
-        names_place(name) && place() || is_rationale(name) || lists_files(value)
+        is_rationale(name) || names_place(name) && value.as_str().is_some_and(|place| !place.contains('\n'))
     };
     named_arguments(call).is_none_or(|args| args.iter().any(|(name, value)| !beside(name, value)))
 }
 
-/// Whether the arguments hold the path of a file, or a list of files that were changed, and no content.
-fn tells_only_file(call: &ToolCall) -> bool {
-    let told = |(name, value): (&String, &Value)| is_file(name, value) || lists_files(value);
-    let untold = |(name, value): (&String, &Value)| told((name, value)) || is_rationale(name);
-    named_arguments(call).is_some_and(|args| args.iter().any(told) && args.iter().all(untold))
-}
-
-/// Whether an argument is the path of a file.
-fn is_file(name: &str, value: &Value) -> bool {
-    let path = |path: &str| path.contains(['/', '.', '\\']) && !path.contains('\n');
-    names_place(name) && value.as_str().is_some_and(path)
-}
-
-/// Whether a value is a list of files, each with the kind of its change at most.
-fn lists_files(value: &Value) -> bool {
-    let file = |file: &Value| {
-        file.as_object()
-            .is_some_and(|file| file.iter().all(|(name, value)| is_file(name, value) || KINDS.contains(&&**name)))
-    };
-    value.as_array().is_some_and(|files| !files.is_empty() && files.iter().all(file))
+/// Whether one of the arguments is the path of a file.
+fn names_file(call: &ToolCall) -> bool {
+    let path = |value: &Value| value.as_str().is_some_and(|path| path.contains(['/', '.', '\\']));
+    named_arguments(call).is_some_and(|args| args.iter().any(|(name, value)| names_place(name) && path(value)))
 }
 
 /// The kind of a call, by its tool and for a shell by its program; and whether it shows the state of something that
@@ -319,20 +306,10 @@ mod tests {
             edit(&call, &ToolName::of_call(&call), "{}") == Edit::Untold
         };
         assert!(untold(
-            "apply_patch",
-            json!({"changes": [{"path": "a.rs", "kind": "update"}, {"path": "b.rs", "kind": "add"}]})
-        ));
-        assert!(untold(
             "edit_file",
             json!({"path": "src/main.rs", "description": "Keys that are too long are refused"})
         ));
-        for args in [
-            json!({}),
-            json!({"path": "main"}),
-            json!({"path": "a.rs", "old": "b"}),
-            json!({"changes": []}),
-            json!({"changes": [{"path": "a.rs", "diff": "+b"}]}),
-        ] {
+        for args in [json!({}), json!({"path": "main"}), json!({"path": "a.rs", "old": "b"})] {
             assert!(!untold("edit_file", args.clone()), "{args}");
         }
         // What was changed is only told.

@@ -145,9 +145,8 @@ fn found<'a>(call: &'a ToolCall, tool: &ToolName) -> Option<Cow<'a, str>> {
     named.or_else(patch).or_else(table).or_else(other)
 }
 
-/// Bytes and words of the longest name of a thing.
+/// Bytes of the longest name of a thing.
 const NAME: usize = 40;
-const WORDS_OF_NAME: usize = 3;
 /// Letters with which different names begin differently.
 const BEGINS: usize = 3;
 
@@ -157,8 +156,8 @@ pub(crate) fn thing(call: &ToolCall, tool: &ToolName, salt: u64) -> u32 {
     let Some(arguments) = named_arguments(call).filter(|_| !tool.runs_code()) else { return 0 };
     let mut told = arguments.iter().filter(|(name, _)| !is_rationale(name));
     let (Some((name, Value::String(thing))), None) = (told.next(), told.next()) else { return 0 };
-    let plain = |char: char| char.is_alphanumeric() || matches!(char, ' ' | '-' | '_' | '.' | '\'');
-    let is_name = thing.len() <= NAME && thing.chars().all(plain) && thing.split(' ').nth(WORDS_OF_NAME).is_none();
+    let is_name =
+        thing.len() <= NAME && !thing.contains(|char: char| !char.is_alphanumeric() && !" -_.'".contains(char));
     let begins = thing.char_indices().map(|(at, char)| at + char.len_utf8()).nth(BEGINS - 1);
     let begins = begins.and_then(|end| thing.get(..end)).filter(|begins| begins.chars().all(char::is_alphabetic));
     begins

@@ -1,6 +1,5 @@
 //! Kinds of calls that keep coming to the same, and calls in a row that were all made before with the same answers.
 
-use super::trouble::so_far;
 use super::{
     ANSWERED, Before, FULL, INSTEAD, SUCCESS, SUCCESS_VARIED, Stuck, TROUBLE, TROUBLE_CHANGED, TROUBLE_REWORDED,
 };
@@ -113,7 +112,7 @@ impl Kind {
         let [first, last] = [step.first_mark(result), step.root_line(result)];
         let (trouble, words) = (trouble(step, result, salt), Words::said(answer));
         // Each of the two is needed in one case only.
-        let left = if trouble == 0 { Left::default() } else { Left::of(answer) };
+        let left = if trouble == 0 { Left::default() } else { Left::wrong(answer).unwrap_or_default() };
         let figures = if trouble == 0 && words.is_empty() { figures(beginning(answer)) } else { 0 };
         Self {
             kind,
@@ -125,11 +124,7 @@ impl Kind {
             figures,
             class: step.facts.class.map_or(0, mark),
             words,
-            progress: if trouble == 0 {
-                progress(answer)
-            } else {
-                so_far(step, result).unwrap_or_else(|| progress(answer))
-            },
+            progress: progress(answer),
             round,
             changes,
             news,

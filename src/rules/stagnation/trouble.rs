@@ -7,7 +7,7 @@ use crate::model::{HaltReason, ToolResult};
 use crate::rules::streak::Streak;
 use crate::rules::{Cx, Signal};
 use crate::state::{Call, LONG_PAUSE, Recent, Step};
-use crate::text::{self, Edit, Key, Left, combine, frame, key, mark, measurements, named_file, progress, told};
+use crate::text::{self, Edit, Key, Left, combine, frame, key, mark, named_file, told};
 use alloc::{boxed::Box, format};
 
 /// Errors kept to find those that alternate.
@@ -32,9 +32,6 @@ const PLAIN: u8 = 8;
 const SAID: u8 = 16;
 /// Bit of [`Trouble::since`]: it is a judge's mark.
 const SCORED: u8 = 32;
-
-/// Words of an error that reports a timeout.
-const LIMITED: &str = "deadline limit timed timeout";
 
 /// Bytes up to which an answer is a rejection and nothing else.
 const VERDICT: usize = 400;
@@ -96,14 +93,6 @@ fn unmarked(step: &Step, call: &Call, result: &ToolResult) -> Option<Key> {
     Some(combine("stagnation/unmarked", &[frame(first).into(), frame(last).into(), target]))
 }
 
-/// Digest of how far something got that failed for lack of time: its progress and what it measured.
-pub(super) fn so_far(step: &Step, result: &ToolResult) -> Option<u32> {
-    let limited = |line: &str| line.split(' ').any(|word| LIMITED.split(' ').any(|one| word.eq_ignore_ascii_case(one)));
-    let output = result.output.as_str();
-    let far = || progress(output) ^ measurements(output);
-    step.root_line(result).is_some_and(limited).then(far)
-}
-
 /// The latest error of an agent, and how often it came while the agent met no other.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Trouble {
@@ -114,8 +103,6 @@ pub(super) struct Trouble {
     round: u16,
     /// Seven bits of the mark of the failed call's target, 0 for none; and [`MENDED`] if that has worked since.
     thing: u8,
-    /// Progress that the error reports; 0 for none.
-    progress: u32,
     /// Eight bits of the mark of the file that the latest error named, 0 for none; and above them a bit for each that
     /// errors named lately.
     files: u32,
@@ -124,7 +111,7 @@ pub(super) struct Trouble {
     /// Present once it has come back, or followed another one, or something was edited after it.
     again: Option<Box<ErrorReturns>>,
 }
-codec!(struct Trouble { sign, round, thing, progress, files, since, again });
+codec!(struct Trouble { sign, round, thing, files, since, again });
 
 #[derive(Clone, Debug, Default)]
 struct ErrorReturns {
@@ -237,11 +224,7 @@ impl Trouble {
         let last = core::mem::replace(&mut self.thing, thing);
         // One thing after another fails and is fixed.
         let next = last & MENDED != 0 && thing != 0 && thing != last & !MENDED;
-        // A build that breaks reports how far it got as well.
-        let progress = if marked { so_far(step, result).unwrap_or(0) } else { 0 };
-        let moved = core::mem::replace(&mut self.progress, progress) != progress && progress != 0;
-        let further = moved && before == sign;
-        if step.fewer || next || further || beside.moved_on {
+        if step.fewer || next || beside.moved_on {
             self.again = None;
             return false;
         }
