@@ -41,14 +41,7 @@ export function json(
     const whole = name === undefined ? (WHOLE[code] ?? "") : "";
     throw new LoopwardenError({ code, message: `${whole}expected an object`, field: name, value: got });
   }
-  return bounded(text, code, longest(value));
-}
-
-/** The field of an object that holds the longest text; `undefined` if none does. */
-function longest(value: unknown): string | undefined {
-  if (typeof value !== "object" || value === null) return undefined;
-  const texts = Object.entries(value).filter(([, text]) => typeof text === "string");
-  return texts.sort(([, one], [, other]) => other.length - one.length)[0]?.[0];
+  return bounded(text, code);
 }
 
 /**
@@ -150,13 +143,11 @@ export function text(value: unknown, field: string): string {
   return value;
 }
 
-/** The text itself, if it is no longer than {@link MAX_TEXT}; `field` is what is to be shortened. */
-export function bounded(text: string, code: ErrorCode, field?: string): string {
+/** The text itself, if it is no longer than {@link MAX_TEXT}. */
+export function bounded(text: string, code: ErrorCode): string {
   if (text.length > MAX_TEXT) {
-    const whole = field === undefined ? (WHOLE[code] ?? "") : "";
-    const cut = field === "output" || field === "text" ? "; cut it, and give a digest of the whole as `digest`" : "";
-    const message = `${whole}longer than ${MAX_TEXT} characters${cut}`;
-    throw new LoopwardenError({ code, message, field, value: `${text.length}` });
+    const message = `${WHOLE[code] ?? ""}longer than ${MAX_TEXT} characters`;
+    throw new LoopwardenError({ code, message, value: `${text.length}` });
   }
   return text;
 }

@@ -58,11 +58,6 @@ export class LoopDetector {
       return;
     }
     module.exports();
-    // JSON, perhaps after comments; a blank text is the default.
-    if (typeof config === "string" && !/^\s*(?:[{/]|$)/u.test(config)) {
-      const message = `the configuration: expected an object or its JSON text; a preset is {"preset": "balanced"}, and a file has to be read first`;
-      throw new LoopwardenError({ code: "invalid-config", message, value: config.slice(0, 80) });
-    }
     const text = json(config, "invalid-config");
     this.#core = module.call(() => new Core(text));
   }
