@@ -47,7 +47,8 @@ export function json(
 /**
  * A replacer for what JSON.stringify would silently turn into `{}` or `null`: errors become `name: message`, regular
  * expressions their source; collections, promises, bigints and objects that hide what they hold are refused; so are NaN
- * and infinities, except below the top level of an event (a tool's arguments and output). The output of a tool that returned nothing, `undefined`, is `null`.
+ * and infinities, except below the top level of an event (a tool's arguments and output). The output of a tool that
+ * returned nothing, `undefined`, is `null`.
  */
 function written(code: ErrorCode): (field: string, value: unknown) => unknown {
   let root: unknown;

@@ -5,7 +5,8 @@
 //! Idea: the answer is what the agent learns; if it stays the same, other arguments were no progress. Short equal
 //! answers are normal for most tools, so only views, searches and long answers are compared. Acting upon a view is more
 //! than asking, even if the view does not show it, and gets a nudge at most. What a question in words is about can be
-//! compared: if it stays, `reworded-request` counts the repeated answer; if it moves, the nudge takes up to twice as many here.
+//! compared: if it stays, `reworded-request` counts the repeated answer; if it moves, the nudge takes up to twice as many
+//! here.
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Level, Recommendation, ToolResult};

@@ -22,7 +22,7 @@ fn reached(next: &[Vec<usize>], from: usize) -> [u64; NODES / 64] {
     while let Some(nodes) = open.pop().and_then(|node| next.get(node)) {
         for node in nodes {
             if !holds(&reached, *node) {
-                mark(&mut reached, *node);
+                set(&mut reached, *node);
                 open.push(*node);
             }
         }
@@ -34,7 +34,7 @@ fn holds(bits: &[u64; NODES / 64], at: usize) -> bool {
     bits.get(at / 64).is_some_and(|bits| bits >> (at % 64) & 1 == 1)
 }
 
-fn mark(bits: &mut [u64; NODES / 64], at: usize) {
+fn set(bits: &mut [u64; NODES / 64], at: usize) {
     if let Some(bits) = bits.get_mut(at / 64) {
         *bits |= 1 << (at % 64);
     }
@@ -195,7 +195,7 @@ impl Graph {
             if !holds(&found, at) {
                 let on = |(other, back): &(usize, &[u64; NODES / 64])| holds(from, *other) && holds(back, at);
                 let component: Vec<usize> = reached.iter().enumerate().filter(on).map(|(other, _)| other).collect();
-                component.iter().for_each(|node| mark(&mut found, *node));
+                component.iter().for_each(|node| set(&mut found, *node));
                 cycles.extend(self.cycle(&component));
             }
         }

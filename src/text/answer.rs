@@ -24,7 +24,7 @@ const LEFT_OUT: &str = "binary image omitted photo picture redacted screenshot";
 const NOTE: usize = 40;
 
 /// Whether an answer only notes that something was left out: `[image]`, `(screenshot omitted)`.
-pub(crate) fn is_placeholder(answer: &str) -> bool {
+pub(crate) fn is_left_out(answer: &str) -> bool {
     let answer = trimmed(answer);
     answer.len() <= NOTE
         && answer.starts_with(['[', '(', '<'])

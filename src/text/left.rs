@@ -32,9 +32,16 @@ impl Left {
         Self::field(answer).or_else(|| wrong_in(tail(answer, END)))
     }
 
-    /// The number of matches that a search reports in a field of JSON.
+    /// The same; without any, the first count of the last line that has one.
+    pub(crate) fn of(answer: &str) -> Self {
+        let told = |line| Some(Self { count: counted(line)?, of: frame(line) });
+        let last = || tail(answer, END).lines().rev().find_map(told);
+        Self::wrong(answer).or_else(last).unwrap_or_default()
+    }
+
+    /// The number of matches a search reports in its first line or in a field of JSON.
     pub(crate) fn found(answer: &str) -> Self {
-        fielded(answer, FOUND).unwrap_or_default()
+        fielded(answer, FOUND).unwrap_or_else(|| Self::of(answer.lines().next().unwrap_or_default()))
     }
 
     pub(crate) const fn count(&self) -> u32 {
@@ -76,6 +83,11 @@ fn fielded(json: &str, names: &str) -> Option<Left> {
         }
     }
 }
+
+/// Beginnings of words that are not problems: units of time and successes.
+const OTHERS: &[&[u8]] = &[b"hou", b"mil", b"min", b"pas", b"sec", b"suc"];
+/// Letters that a counted word has at least.
+const LETTERS: usize = 3;
 
 /// Numbers up to this are kept exactly.
 const EXACT: u64 = 1 << 24;
@@ -138,6 +150,13 @@ impl<'a> Number<'a> {
         };
         self.of().is_some_and(names_wrong) || is_label(self.before())
     }
+
+    /// Whether a word for what it counts follows.
+    fn is_of_something(&self) -> bool {
+        let is_letter = |byte: &u8| byte.is_ascii_alphabetic() || !byte.is_ascii();
+        self.of()
+            .is_some_and(|of| of.get(..LETTERS).is_some_and(|word| word.iter().all(is_letter)) && !begins(of, OTHERS))
+    }
 }
 
 /// What the numbers of the last line that has some count as wrong, added up: `87 tests, 11 failures, 2 errors`.
@@ -155,6 +174,18 @@ fn wrong_in(text: &str) -> Option<Left> {
     });
     let (line, count) = last?;
     Some(Left { count, of: frame(text.get(line..)?.lines().next()?) })
+}
+
+/// The first number of a line that is followed by the word for what it counts.
+fn counted(line: &str) -> Option<u32> {
+    let mut first = None;
+    each_number(line.as_bytes(), |start, end| {
+        let number = Number { text: line, start, end };
+        if first.is_none() && number.is_of_something() {
+            first = number.value();
+        }
+    });
+    first
 }
 
 /// Whether one of the first words of a clause names something wrong: `failed`, `previous errors`.
@@ -192,8 +223,7 @@ mod tests {
 
     #[test]
     fn fewer_of_the_same() {
-        let wrong = |answer: &str| Left::wrong(answer).unwrap_or_default();
-        let less = |now: &str, before: &str| wrong(now).is_less(&wrong(before));
+        let less = |now: &str, before: &str| Left::of(now).is_less(&Left::of(before));
         for (now, before) in [
             ("Found 12 errors in 3 files.", "Found 40 errors in 3 files."),
             ("=== 5 failed, 20 passed in 0.31s ===", "=== 6 failed, 19 passed in 0.12s ==="),
@@ -226,16 +256,18 @@ mod tests {
                 "Failed!  - Failed:     4, Passed:    48, Skipped:     0, Total:    52",
                 "Failed!  - Failed:     9, Passed:    43, Skipped:     0, Total:    52",
             ),
+            ("closed with 6981963612 bytes left", "closed with 7654923960 bytes left"),
             (
                 r#"{"run":"9f","rows":58211,"rejected": 131,"by":{"zip":41}}"#,
                 r#"{"run":"1c","rows":58211,"rejected": 224,"by":{"iban":64}}"#,
             ),
+            ("closed with 9600 bytes left", "closed with 7654923960 bytes left"),
         ] {
             assert!(less(now, before), "{now}");
             assert!(!less(before, now) && !less(now, now), "{now}");
         }
         let found = |now: &str, before: &str| Left::found(now).is_less(&Left::found(before));
-        assert!(found(r#"{"total": 118, "hits": []}"#, r#"{"total": 301, "hits": []}"#));
+        assert!(found(r#"{"total": 118, "hits": []}"#, r#"{"total": 301, "hits": []}"#) && found("3 hits", "9 hits"));
         // Other things, no count, a duration.
         assert!(!less("2 warnings left", "9 errors left"));
         assert!(!less(r#"{"errors":2}"#, r#"{"warnings":9}"#) && !less(r#"{"rows":2}"#, r#"{"rows":9}"#));

@@ -70,7 +70,7 @@ mod volatile_json;
 mod waits;
 mod words;
 
-pub(crate) use answer::{acknowledges, is_placeholder};
+pub(crate) use answer::{acknowledges, is_left_out};
 pub(crate) use artifact::{document, failing_tests, patch};
 pub(crate) use canonical::{CallKey, arguments, call_key, canonical_json, depth_within};
 pub(crate) use complaint::complains;

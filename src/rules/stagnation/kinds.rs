@@ -9,7 +9,7 @@ use crate::rules::streak::Streak;
 use crate::rules::{Cx, Signal};
 use crate::state::{Call, Kin, Ring, Step, Time, Visibility, WAITED, beginning};
 use crate::text::{
-    Edit, Figures, Left, Words, combine, down, frame, is_placeholder, mark, printable, progress, tells_trouble, told,
+    Edit, Figures, Left, Words, combine, down, frame, is_left_out, mark, printable, progress, tells_trouble, told,
 };
 use alloc::{boxed::Box, format};
 
@@ -112,7 +112,7 @@ impl Kind {
         let [first, last] = [step.first_mark(result), step.root_line(result)];
         let (trouble, words) = (trouble(step, result, salt), Words::said(answer));
         // Each of the two is needed in one case only.
-        let left = if trouble == 0 { Left::default() } else { Left::wrong(answer).unwrap_or_default() };
+        let left = if trouble == 0 { Left::default() } else { Left::of(answer) };
         let figures = if trouble == 0 && words.is_empty() { figures(beginning(answer)) } else { 0 };
         Self {
             kind,
@@ -288,7 +288,7 @@ impl Kinds {
         };
         let mut next = Kind::new(step, call, kind, result, (self.changes, news), salt);
         // What is not told cannot be the same.
-        let untold = || is_placeholder(&result.output) || call.steers(result);
+        let untold = || is_left_out(&result.output) || call.steers(result);
         let came = match before.came(&next, call, &step.kin, beside) {
             Comparison::Same(_) if next.trouble == 0 && (beside.ordered() || untold()) => Comparison::Excused,
             came => came,
