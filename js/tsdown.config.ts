@@ -121,6 +121,8 @@ const builds: UserConfig[] = [
     clean: false,
     plugins: [own, hookSettings, quickly],
     deps: { neverBundle: [/^node:/] },
+    // It is read anew for every call of a tool. Names stay as they are, for what a stack trace says.
+    minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
   },
   {
     ...shared,

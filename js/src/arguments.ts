@@ -33,15 +33,45 @@ export function json(
       throw new LoopwardenError({ code, message, field: inside(circle.at) }, { cause });
     }
     const why = cause instanceof RangeError ? "it is nested too deeply, 120 levels are accepted" : reason(cause);
-    throw new LoopwardenError({ code, message: `cannot be written as JSON: ${why}`, field: name }, { cause });
+    const field = [name, culprit(value)].filter((part) => part !== undefined).join(".") || undefined;
+    throw new LoopwardenError({ code, message: `cannot be written as JSON: ${why}`, field }, { cause });
   }
-  const isText = name !== undefined && typeof value === "string" && !value.trimStart().startsWith("{");
+  const begins = typeof value === "string" ? value.trim() : "{";
+  if (code === "invalid-config" && /\.jsonc?$/.test(begins)) {
+    const message = "expected an object or its JSON: read the file first";
+    throw new LoopwardenError({ code, message: `the configuration: ${message}`, value: begins });
+  }
+  // A blank text would be the default configuration.
+  const isText = begins === "" || (name !== undefined && !begins.startsWith("{"));
   if (text === undefined || isText) {
     const got = isText ? text : typeof value;
     const whole = name === undefined ? (WHOLE[code] ?? "") : "";
     throw new LoopwardenError({ code, message: `${whole}expected an object`, field: name, value: got });
   }
-  return bounded(text, code);
+  return bounded(text, code, name ?? longest(value));
+}
+
+/** The first field of a value that cannot be written as JSON: a getter or a `toJSON` that throws, nested too deeply. */
+function culprit(value: unknown): string | undefined {
+  try {
+    for (const field of Object.keys(Object(value))) {
+      try {
+        JSON.stringify(Object(value)[field]);
+      } catch {
+        return field;
+      }
+    }
+  } catch {
+    // A proxy of which not even the fields can be asked for.
+  }
+  return undefined;
+}
+
+/** The field of a value that holds the longest text, if any does. */
+function longest(value: unknown): string | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const texts = Object.entries(value).filter((entry): entry is [string, string] => typeof entry[1] === "string");
+  return texts.sort(([, one], [, other]) => other.length - one.length)[0]?.[0];
 }
 
 /**
@@ -59,6 +89,10 @@ function written(code: ErrorCode): (field: string, value: unknown) => unknown {
       throw new LoopwardenError({ code, message, field: place(root, this, field), value: String(value) });
     }
     if (value === undefined && field === "output" && code === "invalid-event" && this === root) return null;
+    // JSON would leave it out. Below the top level of an event it is the tool's business.
+    if (typeof value === "function" && (code !== "invalid-event" || this === root || field === "")) {
+      throw refused(code, place(root, this, field), "function");
+    }
     if (typeof value === "bigint") throw refused(code, place(root, this, field), `${value}n`);
     if (typeof value !== "object" || value === null) return value;
     if (code === "invalid-config" && value instanceof RegExp) {
@@ -145,10 +179,11 @@ export function text(value: unknown, field: string): string {
 }
 
 /** The text itself, if it is no longer than {@link MAX_TEXT}. */
-export function bounded(text: string, code: ErrorCode): string {
+export function bounded(text: string, code: ErrorCode, field?: string): string {
   if (text.length > MAX_TEXT) {
-    const message = `${WHOLE[code] ?? ""}longer than ${MAX_TEXT} characters`;
-    throw new LoopwardenError({ code, message, value: `${text.length}` });
+    const whole = field === undefined ? (WHOLE[code] ?? "") : "";
+    const message = `${whole}longer than ${MAX_TEXT} characters`;
+    throw new LoopwardenError({ code, message, field, value: `${text.length}` });
   }
   return text;
 }

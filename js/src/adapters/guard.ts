@@ -42,6 +42,8 @@ const REFUSED = " This attempt is refused so that something else can be tried.";
  * Maximum nesting depth of arguments and outputs passed as they are; deeper values become text. The core accepts 120.
  */
 const DEPTH = 100;
+/** UTF-16 code units of the longest text that is passed as it is; the core accepts an event of 32 Mi. */
+const LONGEST = 4 * 1024 * 1024;
 
 /** The options of every adapter. */
 export interface GuardOptions {
@@ -727,16 +729,23 @@ function outcome(result: GuardedResult): { outcome: Outcome; output: unknown } {
   return { outcome: result.outcome ?? (failed ? "error" : "ok"), output: plain(output) ?? "" };
 }
 
-/** A value in a form that JSON can represent; text if it has cycles or is nested too deeply. */
+/** A value in a form that JSON can represent; text if it has cycles or is nested too deeply, its ends if it is long. */
 function plain(value: unknown): unknown {
-  if (typeof value === "string" || value === undefined) return value;
+  if (typeof value === "string") return ends(value);
+  if (value === undefined) return value;
   try {
     const carried = JSON.stringify(value, (_, part) => (typeof part === "bigint" ? `${part}` : part));
     if (carried === undefined) return String(value);
-    return shallow(carried) ? JSON.parse(carried) : carried;
+    return carried.length <= LONGEST && shallow(carried) ? JSON.parse(carried) : ends(carried);
   } catch {
     return String(value);
   }
+}
+
+/** A text of at most {@link LONGEST} UTF-16 code units as it is, the two ends of a longer one. */
+function ends(text: string): string {
+  if (text.length <= LONGEST) return text;
+  return `${text.slice(0, LONGEST / 2)}\n… ${text.length} characters …\n${text.slice(-LONGEST / 2)}`;
 }
 
 /**

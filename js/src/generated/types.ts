@@ -1228,7 +1228,7 @@ export interface Context {
    */
   agent?: string | null;
   /**
-   * Event time in milliseconds since the Unix epoch.
+   * Event time in milliseconds since the Unix epoch, before the year 10000.
    */
   at?: number | null;
   /**

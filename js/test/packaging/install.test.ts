@@ -144,12 +144,12 @@ test("a hook loads a few files and little of Node: it is started for every call 
     if (files.has(name)) return;
     const text = await readFile(join(dist, name), "utf8");
     files.set(name, text.length);
-    for (const [, from = ""] of text.matchAll(/^import\b[^"']*["']([^"']+)["'];?$/gm)) {
+    for (const [, from = ""] of text.matchAll(/(?:^|;)import\b[^"'`(]*["'`]([^"'`]+)["'`]/gm)) {
       // An ES module that imports one of Node's has it load all that it could export.
       assert.ok(from.startsWith("./"), `${name} imports ${from}`);
       await load(from.slice(2));
     }
-    for (const [, from = ""] of text.matchAll(/^const .*getBuiltinModule\?\.\("([^"]+)"\)/gm)) builtins.add(from);
+    for (const [, from = ""] of text.matchAll(/getBuiltinModule\?\.\(["'`]([^"'`]+)["'`]\)/g)) builtins.add(from);
   };
   await load("cli.js");
   await load("hook-run.js");
