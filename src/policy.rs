@@ -629,7 +629,7 @@ mod tests {
             .flat_map(|n| {
                 let word = ["oak", "elm", "ash", "fir", "yew", "bay", "box", "fig", "nut", "tea"][n];
                 let error = format!("{word} {word} broke the {word}");
-                pair("saw", &format!(r#"{{"log":"{word}"}}"#), "error", &error)
+                pair("saw", &format!(r#"{{"teeth":{n}}}"#), "error", &error)
             })
             .collect();
         let failed = told(&failed.iter().map(String::as_str).collect::<Vec<_>>());

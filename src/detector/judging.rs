@@ -327,7 +327,7 @@ impl<'a> Judging<'a> {
             return text::call_key(payload, ignore, identity, salt, &mut self.scratch.call);
         }
         let mut ignore = ignore.clone();
-        for reason in text::REASONS {
+        for reason in text::REASONS.split(' ') {
             ignore.push(reason.into());
         }
         let keys = text::call_key(payload, &ignore, identity, salt, &mut self.scratch.call);
@@ -416,6 +416,7 @@ impl<'a> Judging<'a> {
             sees,
             polling: self.tool.polling || awaited || matches!(waits, Waits::Long | Waits::Only),
             watches: watches && !mutates,
+            delivers: named.delivers,
             idles: waits == Waits::Only,
             compare_answers: self.tool.compare_answers,
             onset: self.onset,
@@ -512,6 +513,9 @@ impl<'a> Judging<'a> {
         let untold = changed.is_some_and(|call| call.edit == Edit::Untold);
         if untold {
             facts.differ(self.run.counted.steps);
+        }
+        if changed.is_some_and(|call| call.makes_another()) {
+            facts.acknowledged_as(&result.output);
         }
         let remade = changed.is_some_and(|call| self.run.counted.remakes(call.key)) && !untold;
         let mut changes = [Visibility::Own, sees, Visibility::All].map(|sees| Changes::before(&self.run.counted, sees));

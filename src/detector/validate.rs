@@ -23,9 +23,17 @@ fn fail(field: &str, message: &str) -> Result<(), Error> {
     Err(Error::new(ErrorCode::InvalidEvent, message).at(field))
 }
 
-/// Rejects contradictions, numbers out of range, names that are too long and excessive nesting.
+/// The latest time of an event, in milliseconds since 1970: the end of the year 9999. Today's time in microseconds is
+/// later, and would make every pause look a thousand times longer.
+const LATEST: i64 = 253_402_300_799_999;
+
+/// Rejects contradictions, numbers and times out of range, names that are too long and excessive nesting.
 pub(super) fn validate(event: &Event) -> Result<(), Error> {
-    let Context { run, agent, task, parent_task, .. } = &event.context;
+    let Context { run, agent, task, parent_task, at, .. } = &event.context;
+    if let Some(at) = at.filter(|at| *at > LATEST) {
+        let message = "expected milliseconds since 1970, and a year before 10000: divide microseconds by 1000";
+        return Err(Error::new(ErrorCode::InvalidEvent, message).at("at").with(at));
+    }
     let names = [("run", run), ("agent", agent), ("task", task), ("parentTask", parent_task)];
     if names.iter().any(|(_, name)| name.as_ref().is_some_and(|name| name.len() > LONGEST_NAME)) {
         for (field, name) in names {

@@ -23,7 +23,7 @@ pub struct Event {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Context {
-    /// Event time in milliseconds since the Unix epoch.
+    /// Event time in milliseconds since the Unix epoch, before the year 10000.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<i64>,
     /// The run; the default run if absent.

@@ -8,7 +8,7 @@
 
 use crate::codec::codec;
 use crate::model::{Body, Channel, Event, HaltReason, HostKind, Recommendation, Role};
-use crate::rules::news::{HostWords, rests};
+use crate::rules::news::{HostWords, WORDS, rests};
 use crate::rules::streak::capped_confidence;
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, SignalParts};
 use crate::state::{Latest, Onset, Sighting};
@@ -44,13 +44,45 @@ impl State {
     fn start_over(&mut self, told: u32) {
         *self = Self { heard: core::mem::take(&mut self.heard), told, ..Self::default() };
     }
+
+    /// One more of the host's prompts was answered without a call.
+    fn answered(&mut self, prompted: Onset, cx: &Cx<'_>) -> Option<Signal> {
+        self.answers = self.answers.saturating_add(1);
+        if self.answers == 1 || rests(self.onset.at, prompted.at, self.answers) {
+            (self.answers, self.onset, self.sightings) = (1, prompted, Latest::default());
+        }
+        let identity = key("rule", ContinuationLoop::ID.as_bytes());
+        self.sightings.push(Sighting { key: identity, ..cx.here });
+        let count = self.answers;
+        cx.limits.reached(count, 1).then(|| {
+            SignalParts {
+                kind: "text-alone",
+                identity,
+                count,
+                confidence: capped_confidence((650, 30, 10), count),
+                signature: SmolStr::new_static(ContinuationLoop::ID),
+                message: format!(
+                    "{count} prompts from the host were answered with text only, or not at all, without a call"
+                ),
+                instead: "Make the next call, or say plainly which decision or information is missing.",
+                recommendation: Recommendation::Escalate,
+                halt_reason: HaltReason::Stalled,
+            }
+            .signal(self.onset, self.sightings.iter().copied().collect())
+        })
+    }
 }
 
-/// Mark of a system message that is not marked synthetic, ignoring counters in its text.
-fn reminds(fact: &Fact<'_>, salt: u64) -> Option<u32> {
+/// Whether a system message may demand something of the agent, rather than log what the host does.
+fn demands(text: &str) -> bool {
+    text.split_whitespace().nth(WORDS - 1).is_some() && !text.bytes().any(|byte| byte.is_ascii_digit())
+}
+
+/// A system message that is not marked synthetic, and its mark, ignoring counters in its text.
+fn reminds<'a>(fact: &Fact<'a>, salt: u64) -> Option<(&'a str, u32)> {
     match fact {
         Fact::Event(Event { body: Body::Message(message), .. }) if message.role == Role::System => {
-            said(&message.text, salt).map(|said| mark(said.key).max(1))
+            said(&message.text, salt).map(|said| (message.text.as_str(), mark(said.key).max(1)))
         }
         _ => None,
     }
@@ -87,16 +119,18 @@ impl Rule for ContinuationLoop {
             state.start_over(state.told);
             return None;
         }
-        if let Some(told) = reminds(fact, cx.salt) {
+        if let Some((text, told)) = reminds(fact, cx.salt) {
             // If the host has prompts of its own, a system message is not one of them.
             let host_prompts = state.told == 0 && state.answers > 0;
             if told != state.told && !host_prompts {
                 state.start_over(told);
             }
-            if told == state.told {
-                state.prompted.get_or_insert(cx.onset);
+            if told != state.told {
+                return None;
             }
-            return None;
+            // Said once more before anybody spoke or acted: the answer was empty.
+            let prompted = state.prompted.replace(cx.onset)?;
+            return if demands(text) { state.answered(prompted, cx) } else { None };
         }
         if prompts(fact) {
             state.told = 0;
@@ -118,31 +152,7 @@ impl Rule for ContinuationLoop {
             return None;
         };
         (state.speaker, state.others) = (speaker, 0);
-        state.answers = state.answers.saturating_add(1);
-        if state.answers == 1 || rests(state.onset.at, prompted.at, state.answers) {
-            (state.answers, state.onset, state.sightings) = (1, prompted, Latest::default());
-        }
-        let identity = key("rule", Self::ID.as_bytes());
-        state.sightings.push(Sighting { key: identity, ..cx.here });
-        let count = state.answers;
-        if !cx.limits.reached(count, 1) {
-            return None;
-        }
-        let message = format!("{count} prompts from the host were answered with text only, without a call");
-        Some(
-            SignalParts {
-                kind: "text-alone",
-                identity,
-                count,
-                confidence: capped_confidence((650, 30, 10), count),
-                signature: SmolStr::new_static(Self::ID),
-                message,
-                instead: "Make the next call, or say plainly which decision or information is missing.",
-                recommendation: Recommendation::Escalate,
-                halt_reason: HaltReason::Stalled,
-            }
-            .signal(state.onset, state.sightings.iter().copied().collect()),
-        )
+        state.answered(prompted, cx)
     }
 
     fn standing(state: &State) -> u32 {
@@ -183,6 +193,22 @@ mod tests {
             }
             play(prompts, 3).expect(RULE, &[]);
         }
+    }
+
+    #[test]
+    fn empty_answers_leave_no_trace() {
+        let told = |text: &str| format!(r#"{{"type":"message","role":"system","text":"{text}"}}"#);
+        let demand = told("Every answer must hold exactly one call of a tool.");
+        for (times, level) in [(5, Nudge), (7, Block), (11, Halt)] {
+            events("{}", core::iter::repeat_n(&demand, times)).last(RULE, level);
+        }
+        events("{}", core::iter::repeat_n(&demand, 4)).expect(RULE, &[]);
+        // What the host logs, in few words or with figures, and what comes between calls.
+        events("{}", core::iter::repeat_n(told("Request was sent."), 20)).expect(RULE, &[]);
+        events("{}", (0..20).map(|at| told(&format!("The file was read in {at} steps, without errors."))))
+            .expect(RULE, &[]);
+        let call = r#"{"type":"tool-call","tool":"read","args":{"path":"a"}}"#;
+        events("{}", core::iter::repeat_n([&demand, call], 9).flatten()).expect(RULE, &[]);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::rules::news::{HostWords, rests};
 use crate::rules::streak::capped_confidence;
 use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Rule, Signal, SignalParts, View, advisory};
 use crate::state::{Latest, Onset, Ring, Sighting, agent_of};
-use crate::text::{Key, combine, said};
+use crate::text::{Key, Sentences, combine, said};
 use alloc::{boxed::Box, format};
 
 /// Texts remembered over all agents; the one not heard for longest is dropped.
@@ -34,9 +34,29 @@ pub(crate) struct Monologue;
 pub(crate) struct State {
     texts: Ring<Text>,
     heard: HostWords,
-    older: Option<Box<Ring<OlderText>>>,
+    /// Present once a long text was said.
+    long: Option<Box<LongTexts>>,
 }
-codec!(struct State { texts, heard, older });
+codec!(struct State { texts, heard, long });
+
+#[derive(Clone, Debug, Default)]
+struct LongTexts {
+    /// Those that have not been heard for a while.
+    older: Ring<OlderText>,
+    /// The latest one, until something else happens than that its agent speaks.
+    latest: Option<LongText>,
+}
+codec!(struct LongTexts { older, latest });
+
+/// A long text as others that hardly differ from it are compared with it.
+#[derive(Clone, Debug)]
+struct LongText {
+    agent: Key,
+    /// Of the first of these texts.
+    key: Key,
+    sentences: Sentences,
+}
+codec!(struct LongText { agent, key, sentences });
 
 /// A long text that has not been heard for a while.
 #[derive(Clone, Copy, Debug)]
@@ -55,15 +75,25 @@ impl State {
         if let Some(text) = self.texts.take(|text| text.key == key) {
             return Some(text);
         }
-        let OlderText { agent, key, times, busy, onset } = self.older.as_mut()?.take(|text| text.key == key)?;
+        let OlderText { agent, key, times, busy, onset } = self.long.as_mut()?.older.take(|text| text.key == key)?;
         Some(Text { times, busy, fresh: true, looks: false, ..Text::new(agent, key, true, onset) })
+    }
+
+    /// The key of a long text: that of the latest one, if the same agent has said nearly the same.
+    fn nearly(&mut self, agent: Key, key: Key, text: &str, salt: u64) -> Key {
+        let sentences = Sentences::of(text, salt);
+        let latest = &mut self.long.get_or_insert_default().latest;
+        let same = latest.take().filter(|latest| latest.agent == agent && latest.sentences.nearly(&sentences));
+        let key = same.map_or(key, |same| same.key);
+        *latest = Some(LongText { agent, key, sentences });
+        key
     }
 
     fn keep(&mut self, text: Text) {
         if self.texts.len() >= TEXTS
             && let Some(Text { agent, key, long: true, times, busy, onset, .. }) = self.texts.remove(0)
         {
-            self.older.get_or_insert_default().push(OlderText { agent, key, times, busy, onset }, OLDER);
+            self.long.get_or_insert_default().older.push(OlderText { agent, key, times, busy, onset }, OLDER);
         }
         self.texts.push(text, TEXTS);
     }
@@ -179,6 +209,9 @@ impl Rule for Monologue {
             // Whoever made the call: agents work for each other.
             let is_news = news || matches!(fact, Fact::Step(step, _) if step.is_news);
             let looks = matches!(fact, Fact::Step(step, _) if step.is_news && step.looks());
+            if let Some(long) = &mut state.long {
+                long.latest = None;
+            }
             for text in state.texts.iter_mut() {
                 (text.idle, text.fresh) = (0, text.fresh || is_news);
                 text.looks &= looks;
@@ -194,6 +227,7 @@ impl Rule for Monologue {
             Channel::Reasoning => 1,
         };
         let key = combine("monologue", &[said.key, agent, channel]);
+        let key = if said.long { state.nearly(agent, key, &message.text, cx.salt) } else { key };
         let known = state.take(key);
         if known.is_none() {
             // A new text from another agent is a response; one it has said before is not.
@@ -216,7 +250,10 @@ impl Rule for Monologue {
     fn fits(state: &State) -> bool {
         state.heard.fits()
             && state.texts.len() <= TEXTS
-            && state.older.iter().all(|older| older.len() <= OLDER)
+            && state
+                .long
+                .iter()
+                .all(|long| long.older.len() <= OLDER && long.latest.iter().all(|latest| latest.sentences.fits()))
             && state.texts.iter().all(|text| text.sightings.fits())
     }
 }
@@ -250,6 +287,30 @@ mod tests {
             around.push(says(&long));
             events("{}", &around).last(RULE, level);
         }
+    }
+
+    #[test]
+    fn long_texts_that_hardly_differ() {
+        let lines = [
+            "The quay is swept from end to end",
+            "the crane is oiled and tried",
+            "all of the lamps are lit",
+            "the ropes are coiled in the shed",
+            "the gate is shut for the night",
+        ];
+        let begins =
+            ["Everything is done", "All of the work is done", "The evening's work is finished", "That was all of it"];
+        let report = |at: usize| says(&format!("{}. {}.", begins[at], lines.join(". ")));
+        events("{}", (0..2).map(report)).expect(RULE, &[]);
+        events("{}", (0..3).map(report)).expect(RULE, &[(2, Nudge)]);
+        // What is done in between is reported on.
+        events("{}", (0..4).flat_map(|at| [report(at), CALL.into(), WORK.into()])).expect(RULE, &[]);
+        // The same beginning, and another report each time.
+        let other = |at: usize| {
+            let line = |line: &str| format!("{line} by {}", ["Ada", "Bo", "Cy", "Di"][at]);
+            says(&format!("{}. {}.", begins[0], lines.map(line).join(". ")))
+        };
+        events("{}", (0..4).map(other)).expect(RULE, &[]);
     }
 
     #[test]

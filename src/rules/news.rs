@@ -9,7 +9,7 @@ use crate::text::{Key, said};
 /// Host texts remembered; a host has few fixed ones.
 const HEARD: usize = 8;
 /// Minimum number of words in a text that can carry news; shorter texts are treated as orders.
-const WORDS: usize = 6;
+pub(crate) const WORDS: usize = 6;
 /// Prefix of this library's own guidance.
 const OWN: &str = "Loopwarden";
 

@@ -11,7 +11,7 @@ use crate::rules::streak::{Streak, confidence};
 use crate::rules::windows::{After, Row, Window, windows};
 use crate::rules::{Cx, Facts, Limits, Outlook, Signal, SignalParts, advisory, many};
 use crate::state::{Call, Onset, Sighting, Step};
-use crate::text::{Asks, Effect, Key, Moved, combine, enters, mark, printable, progress};
+use crate::text::{Asks, Effect, Key, Moved, combine, enters, mark, printable, progress, searches};
 use alloc::{format, vec::Vec};
 
 windows!(NoEffect = NO_EFFECT of Seen);
@@ -47,6 +47,8 @@ pub(crate) struct Seen {
     state: Effect,
     /// The call's target, if known.
     target: Option<Key>,
+    /// It searches: what it shows may be all that there is to find.
+    searches: bool,
     round: Option<Key>,
     /// New mutations that the call may have seen, including its own.
     mutations: u64,
@@ -55,7 +57,7 @@ pub(crate) struct Seen {
     sighting: Sighting,
     onset: Onset,
 }
-codec!(struct Seen { state, target, round, mutations, progress, sighting, onset });
+codec!(struct Seen { state, target, searches, round, mutations, progress, sighting, onset });
 
 impl Seen {
     /// Whether the same was done as at an earlier time, without effect.
@@ -77,9 +79,9 @@ impl Seen {
     }
 
     /// Whether findings are advice only: they are blocked only at one place and for one target, since one answer for
-    /// different targets may simply be the answer.
+    /// different targets or questions may simply be the answer.
     fn is_told<'a>(&self, mut same: impl Iterator<Item = &'a Self>) -> bool {
-        self.state.place == 0 || same.any(|seen| seen.target != self.target)
+        self.searches || self.state.place == 0 || same.any(|seen| seen.target != self.target)
     }
 }
 
@@ -106,6 +108,7 @@ fn see(
     let newest = Seen {
         state,
         target: call.target,
+        searches: searches(&call.name),
         round: call.round,
         mutations: step.mutations_after(),
         progress: progress(&result.output),

@@ -32,8 +32,7 @@ use crate::rules::streak::capped_confidence;
 use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Rule, Signal, SignalParts, View, foreseen, outcome_words};
 use crate::state::{Call, Latest, Marked, Onset, Packed, Ring, Step, Time, WAITED, is_short, short_mark};
 use crate::text::{
-    Asks, Empty, Key, OutcomeFacts, Sketch, combine, ends, frame, mark, may_change, number, printable, progress,
-    transient,
+    Asks, Empty, Key, OutcomeFacts, Sketch, combine, ends, mark, may_change, number, printable, progress, transient,
 };
 use alloc::{borrow::Cow, boxed::Box, vec::Vec};
 
@@ -353,7 +352,8 @@ impl Entry {
             2
         };
         if !exact {
-            points = if light { points.saturating_sub(1) } else { points.min(1) };
+            let same = light || call.makes_another();
+            points = if same { points.saturating_sub(1) } else { points.min(1) };
         }
         let most = if self.was_waited_for(step, call, result) { 1 } else { ADJACENT };
         Some(points.min(most).min(self.most_by_clock(step, call)))
@@ -373,7 +373,7 @@ impl Entry {
         // An agent that only looks, and does nothing else for longer than a turn takes, waits for something.
         let asks = matches!(call.asks, Asks::Search | Asks::Prose);
         // One without arguments cannot ask for anything else.
-        let found = || !facts.negative || call.frame == frame("");
+        let found = || !facts.negative || call.asks_nothing();
         let looks = !call.mutates && !asks && step.previous == self.index && found();
         let (long, short) = match () {
             () if says_wait => (WAITED / 4, WAITED / 4),

@@ -242,7 +242,10 @@ impl<'a> Try<'a> {
             result,
             light: mark(step.facts.light),
             call: call.map_or(0, |call| mark(call.key)),
-            target: call.map_or(0, |call| call.target.or_else(|| asked(call)).map_or(call.thing, mark)),
+            target: call.map_or(0, |call| match (call.target, call.thing) {
+                (None, 0) => asked(call).map_or(0, mark),
+                (target, thing) => target.map_or(thing, mark),
+            }),
             mutates: call.is_some_and(|call| call.mutates),
             wait,
             since: clock.map(|(failed, called)| called.saturating_sub(failed)),

@@ -10,7 +10,7 @@ use crate::codec::codec;
 use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
 use crate::rules::streak::{Streak, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Payload, Rule, Signal, SignalParts, View, advisory};
-use crate::state::{Call, Step};
+use crate::state::{Call, Step, Visibility};
 use crate::text::{Empty, Key, Late, Tokens, combine, frame, mark, printable, progress, trimmed};
 use crate::tuned;
 use alloc::{boxed::Box, format, vec::Vec};
@@ -153,12 +153,17 @@ impl State {
         // Its root line without its figures. Errors without a root are the same only as a whole.
         let line = step.root_line(result).map(frame);
         let wrong = line.map_or(0, |_| step.wrong(result));
+        // An error that names what is new in the arguments is about another thing, unless they are a program.
+        let program = call.runs_a_program() || call.sees != Visibility::Own;
+        let names = if program { "" } else { step.root_line(result).unwrap_or_default() };
+        let is_again = |last: &Tokens, now: &Tokens| {
+            last.alike(now) >= tuned::ATTEMPT_ALIKE.get() as usize && !now.adds(last, names)
+        };
         let again = last.filter(|last| {
             (wrong == 0 || wrong >= last.wrong)
                 && (last.target == 0 || target == 0 || last.target == target)
                 && (last.progress == 0 || last.progress == how_far)
-                && (last.call == call.key
-                    || last.tokens.get().alike(&tokens.get()) >= tuned::ATTEMPT_ALIKE.get() as usize)
+                && (last.call == call.key || is_again(last.tokens.get().as_ref(), tokens.get().as_ref()))
         });
         let round = call.round.map_or(0, mark);
         let again = match again {

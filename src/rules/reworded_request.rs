@@ -87,7 +87,7 @@ const OWN_WORDS: TextKind = TextKind {
 
 const SENT_AGAIN: TextKind = TextKind {
     kind: "sent-again",
-    said: ["sent the same thing to the same place", "times more, in different words"],
+    said: ["sent the same thing to the same place", "times more, in the same or in other words"],
     instead: "Check whether what was sent has arrived, and wait for an answer or tell the user: sending it again changes nothing.",
     rewords: |sent, before| {
         let kinship = sent.goal.kinship(&before.goal);

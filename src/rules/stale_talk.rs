@@ -20,10 +20,10 @@ use crate::codec::codec;
 use crate::model::{Body, Collaboration, Event, HaltReason, Recommendation, Role};
 use crate::rules::streak::{Streak, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Payload, Rule, Signal, SignalParts};
-use crate::state::{Onset, Recent, Ring, Sighting, Step, Time, agent_key};
+use crate::state::{Call, Onset, Recent, Ring, Sighting, Step, Time, agent_key};
 use crate::text::{
     Asks, Goal, Key, Vocabulary, combine, complains, figures, first_mark, frame, mark, mistake, plain_words, quoted,
-    root_line, salted, trimmed,
+    root_line, salted, thinks, trimmed,
 };
 use crate::tuned;
 use alloc::{boxed::Box, format, vec::Vec};
@@ -58,6 +58,9 @@ const ABOUT_IT: u32 = 2;
 const SILENCE: i64 = 900_000;
 /// Most messages before an action that can become the accepted pace of talk.
 const PACE: u32 = 12;
+
+/// Bytes of the longest label before a message.
+const LABEL: usize = 60;
 
 /// Bytes from which code in a message is a piece of work.
 const PIECE: usize = 80;
@@ -112,6 +115,12 @@ const PARROT: Circle = Circle {
     said: ["the user was answered in the same words ", " times more, and nothing was done"],
     instead: "Do what the user asks for with what is known, or say what cannot be done.",
 };
+const ONLY_THOUGHT: Circle = Circle {
+    kind: "only-thought",
+    points: 2,
+    said: ["", " thoughts were noted down in a row, and nothing was said or done"],
+    instead: "Make the next call, or answer with what is known.",
+};
 const HOLLOW: Circle = Circle {
     kind: "nothing-said",
     points: 4,
@@ -159,21 +168,24 @@ struct Talk {
     latest: u32,
     /// How often in a row the user was answered with the same message.
     parrot: Option<Box<Streak>>,
+    /// Thoughts noted down in a row.
+    thoughts: Option<Box<Streak>>,
     /// Mark of the user's latest message; its frame, if it is no short one; and the error it tells of, or 0.
     heard: u32,
     framed: u32,
     told: u32,
     /// Marks of the user's latest messages.
     questions: Recent<QUESTIONS>,
-    /// A call has come to a result since.
+    /// A call has come to a result since; and one was made whose result has not come.
     called: bool,
+    pending: bool,
     /// How often the user repeated a message although no call was made.
     demands: Streak,
     /// When somebody last spoke.
     at: Time,
 }
 codec!(struct Talk {
-    messages, words, news, since, talked, pace, speakers, custody, chat, answered, asked, hollow, unhelped, latest, parrot, heard, framed, told, questions, called, demands, at,
+    messages, words, news, since, talked, pace, speakers, custody, chat, answered, asked, hollow, unhelped, latest, parrot, thoughts, heard, framed, told, questions, called, pending, demands, at,
 });
 
 #[derive(Clone, Debug)]
@@ -251,7 +263,7 @@ impl Talk {
         if changed || !(in_vain || known && (hands_over || again)) {
             self.custody.ends();
         }
-        self.called = true;
+        (self.called, self.pending) = (true, false);
         if changed {
             self.demands = Streak::default();
         }
@@ -280,6 +292,20 @@ impl Talk {
             }
             self.messages.iter_mut().for_each(|said| said.points /= 2);
         }
+    }
+
+    /// A call is made, which is an action even if no result is logged, unless it only notes down a thought. Numbered
+    /// thoughts get on.
+    fn calls(&mut self, call: &Call, payload: &Payload<'_>, cx: &Cx<'_>) -> Option<Signal> {
+        let thinks = thinks(&call.name);
+        self.pending |= !thinks;
+        if !thinks || custody::numbered(payload) {
+            self.thoughts = None;
+            return None;
+        }
+        let thoughts = self.thoughts.get_or_insert_default();
+        thoughts.add(cx.here, cx.onset);
+        ONLY_THOUGHT.signal(thoughts, cx)
     }
 
     /// Work is handed over.
@@ -343,6 +369,7 @@ impl Talk {
                 .for_each(|row| *row = Streak::default());
             (self.heard, self.framed, self.told, self.latest, self.news) = (0, 0, 0, 0, 0);
         }
+        self.thoughts = None;
         self.at = at;
     }
 
@@ -413,6 +440,11 @@ impl Talk {
     /// An agent speaks.
     fn says(&mut self, text: &str, cx: &Cx<'_>) -> Option<Signal> {
         self.speaks(cx.onset.at);
+        if core::mem::take(&mut self.pending) {
+            self.messages.clear();
+            (self.hollow, self.chat, self.since) = (Streak::default(), None, Some(0));
+        }
+        let text = unlabelled(text);
         let goal = Goal::of(text, core::iter::empty());
         let said = self.learn(text, &goal);
         if said.counts || said.report {
@@ -459,7 +491,8 @@ impl Talk {
             return told;
         }
         let before = core::mem::replace(&mut self.news, brings);
-        if said.fresh == 0 {
+        // Records that a program writes are no talk.
+        if said.fresh == 0 && !text.contains("\":") {
             self.hollow.add(cx.here, cx.onset);
         }
         let told = told.or_else(|| HOLLOW.signal(&self.hollow, cx));
@@ -510,6 +543,14 @@ impl Talk {
         let identity = combine("stale-talk", &[chain]);
         Some(NOBODY_ACTS.tell(&Streak::of(same), identity, times, points, cx))
     }
+}
+
+/// A message without a label in brackets that the harness puts before it: `[step 4, state ACT]`.
+fn unlabelled(text: &str) -> &str {
+    let label = |text: &str| text.strip_prefix('[')?.split_once(']').map(|(label, _)| label.len() + 2);
+    let text = text.trim_start();
+    let length = label(text).filter(|length| *length <= LABEL).unwrap_or(0);
+    text.get(length..).map_or(text, str::trim_start)
 }
 
 /// Whether a text holds a piece of code.
@@ -568,7 +609,7 @@ impl Rule for StaleTalk {
     #[inline]
     fn heeds(state: &State, fact: &Fact<'_>, _: &Cx<'_>) -> bool {
         match fact {
-            Fact::Call(call, _) => call.asks == Asks::Handover,
+            Fact::Call(call, _) => call.asks == Asks::Handover || state.0.is_some(),
             Fact::Step(..) => state.0.is_some(),
             _ => true,
         }
@@ -580,9 +621,11 @@ impl Rule for StaleTalk {
                 if call.asks == Asks::Handover {
                     return state.0.get_or_insert_default().hands_over(payload, cx);
                 }
+                return state.0.as_mut()?.calls(call, payload, cx);
             }
             Fact::Step(step, result) => {
-                if let Some(talk) = &mut state.0 {
+                let thought = || step.call.as_ref().is_some_and(|call| thinks(&call.name));
+                if let Some(talk) = state.0.as_mut().filter(|talk| talk.thoughts.is_none() || !thought()) {
                     talk.acted(step, &result.output);
                 }
             }
@@ -594,7 +637,7 @@ impl Rule for StaleTalk {
                     talk.hears_host(&message.text);
                 }
             }
-            Fact::UserMessage(message) if message.role == Role::User => {
+            Fact::UserMessage(message) => {
                 return state.0.get_or_insert_default().hears(&message.text, cx);
             }
             _ => {
@@ -618,6 +661,7 @@ impl Rule for StaleTalk {
             .max(NOT_HELPED.worth(&talk.unhelped))
             .max(ASKED_AGAIN.worth(&talk.demands))
             .max(talk.parrot.as_ref().map_or(0, |parrot| PARROT.worth(parrot)))
+            .max(talk.thoughts.as_ref().map_or(0, |thoughts| ONLY_THOUGHT.worth(thoughts)))
     }
 
     fn fits(state: &State) -> bool {
@@ -632,7 +676,7 @@ impl Rule for StaleTalk {
                 && talk.hollow.fits()
                 && talk.unhelped.fits()
                 && talk.demands.fits()
-                && talk.parrot.iter().all(|parrot| parrot.fits())
+                && talk.parrot.iter().chain(&talk.thoughts).all(|row| row.fits())
         })
     }
 }

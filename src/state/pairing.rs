@@ -7,7 +7,7 @@ use crate::rules::LONGEST_NAME;
 use crate::state::{Kin, LONG_PAUSE, Occurrence, Onset, PAUSE, Ring, Sighting, task_key};
 use crate::text::{
     Asks, CallKey, Echo, Edit, Effect, Empty, Key, Late, Left, OutcomeFacts, Span, acknowledges, combine, first_mark,
-    key, kind_of, mark, mistake, root_place, steers, transient, trimmed, word_hashes,
+    frame, key, kind_of, mark, mistake, root_place, steers, transient, trimmed, word_hashes,
 };
 use alloc::{boxed::Box, string::String, vec::Vec};
 use core::cell::OnceCell;
@@ -76,6 +76,8 @@ pub(crate) struct Call {
     pub(crate) polling: bool,
     /// It looks at the state of something that changes by itself.
     pub(crate) watches: bool,
+    /// Its tool brings something into the world each time: sends a message, takes a photo.
+    pub(crate) delivers: bool,
     /// It only lets time pass.
     pub(crate) idles: bool,
     /// The tool is configured so that equal answers to different calls are evidence.
@@ -106,7 +108,7 @@ pub(crate) struct Call {
     pub(crate) refused: Vec<Key>,
 }
 codec!(struct Call {
-    name, tool, kind, frame, key, raw, agent, round, target, thing, mutates, writes, limit, edit, polling, watches, idles, compare_answers, quiet, asks, pages, sees, onset, pause, echo, id, task,
+    name, tool, kind, frame, key, raw, agent, round, target, thing, mutates, writes, limit, edit, polling, watches, delivers, idles, compare_answers, quiet, asks, pages, sees, onset, pause, echo, id, task,
     named, vetoed, asked, refused,
 } raw);
 
@@ -352,9 +354,22 @@ impl Call {
         blank && !self.mutates && self.quiet != Empty::Blank && !self.asks.shows()
     }
 
-    /// Whether it sends keys or gestures and is merely acknowledged: only a look shows what it did.
+    /// Whether it brings something into the world that its arguments describe: a message, an order, a ticket.
+    pub(crate) fn makes_another(&self) -> bool {
+        self.delivers && self.mutates && self.edit != Edit::Untold && !self.asks_nothing()
+    }
+
+    /// Whether it has no arguments.
+    pub(crate) fn asks_nothing(&self) -> bool {
+        self.frame == frame("")
+    }
+
+    /// Whether it sends keys or gestures, or does something without saying what (`zoom_in {}`), and is merely
+    /// acknowledged: only a look shows what it did.
     pub(crate) fn steers(&self, result: &ToolResult) -> bool {
-        acknowledges(&result.output) && (self.asks == Asks::Gesture || steers(&self.name))
+        let answers = || self.quiet == Empty::Nothing && !self.mutates;
+        let relative = || self.asks_nothing() && !answers() && !self.delivers;
+        acknowledges(&result.output) && (self.asks == Asks::Gesture || steers(&self.name) || relative())
     }
 
     /// Whether it is a shell call that runs a program.
@@ -382,6 +397,7 @@ impl Call {
             polling: false,
             pause: 0,
             watches: false,
+            delivers: false,
             idles: false,
             compare_answers: false,
             quiet: Empty::Nothing,

@@ -78,9 +78,9 @@ fn run_key(run: Option<&str>) -> Key {
     run.map_or(0, |run| key("run", run.as_bytes()))
 }
 
-/// Whether a run has been idle long enough to be forgotten.
+/// Whether a run has been idle long enough to be forgotten. One that a human has ended stays ended.
 fn idle(run: &Run, at: Option<i64>, memory: &Memory) -> bool {
-    is_idle(run.now, at, memory.idle_ms)
+    !run.stopped && is_idle(run.now, at, memory.idle_ms)
 }
 
 /// Bytes that a run takes; the same on every platform, and before and after a snapshot.
@@ -260,10 +260,17 @@ impl Store {
             for _ in 0..COLLECTED_AT_ONCE {
                 let oldest = self.lists.get(list).map_or(NONE, |list| list.oldest);
                 match self.slot(oldest) {
-                    Some(slot) if idle(&slot.run, self.clock.agreed, memory) => self.forget(oldest),
+                    Some(slot) if idle(&slot.run, self.clock.agreed, memory) => {
+                        self.forget(oldest);
+                        forgotten.collected += 1;
+                    }
+                    // It goes last, and does not keep the others.
+                    Some(slot) if slot.run.stopped => {
+                        self.unlink(oldest);
+                        self.link(oldest);
+                    }
                     _ => break,
                 }
-                forgotten.collected += 1;
             }
         }
         while self.len() >= most {
@@ -572,6 +579,22 @@ mod tests {
         assert_eq!(crowd.event("a", Some(1000)).events, 2);
         assert_eq!(crowd.event("a", Some(2001)).events, 1);
         assert_eq!(crowd.forgotten, (0, 1));
+    }
+
+    #[test]
+    fn a_run_that_was_ended_stays_ended() {
+        let mut crowd = Crowd::new(8);
+        crowd.event("ended", Some(0)).stopped = true;
+        for run in ["a", "b"] {
+            crowd.event(run, Some(1)).workflow.declare(crate::state::Graph::default());
+        }
+        for run in 0..4 {
+            crowd.event(&format!("late-{run}"), Some(200_000));
+            crowd.check();
+        }
+        assert!(crowd.knows("ended") && !crowd.knows("a") && !crowd.knows("b"));
+        let ended = crowd.event("ended", Some(400_000));
+        assert!((ended.stopped, ended.events) == (true, 2));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::ends::{clip_to, head};
 use super::lines::{Lines, trimmed};
 use super::scan::{BLOCK, any, parts};
 use super::states::{ENDED, is_partly_done, is_under_way, is_waiting_state};
-use super::words::{Lexicon, any_in, is_in, listed, same, same_end, same_start};
+use super::words::{Lexicon, any_in, is_in, same, same_end, same_start};
 
 /// Bytes from which an answer says more than a mere acknowledgement, and from which even one of few words does.
 const ACKNOWLEDGED: usize = 16;
@@ -189,6 +189,7 @@ pub(super) fn nothing_in(text: &str) -> bool {
             told = true;
         } else if let Some((label, value)) = labelled(line)
             && is_nothing(trimmed(value))
+            && !label.contains(';')
         {
             if troubling(label) {
                 return false;
@@ -290,14 +291,14 @@ pub(super) fn says(text: &str) -> AnswerMeaning {
 }
 
 /// Words that deny what follows them.
-const DENIES: [&str; 6] = ["never", "no", "nobody", "none", "not", "nothing"];
+const DENIES: &str = "never no nobody none not nothing";
 
 /// Whether the last line of a text says that something is not there yet: `There are no replies yet.` Below a heading it
 /// is what a document says.
 fn is_not_yet(text: &str) -> bool {
     let last = text.lines().next_back().unwrap_or_default();
     let last = last.trim_matches(|char: char| !char.is_alphanumeric());
-    let denies = |word: &str| listed(&DENIES, word) || word.ends_with("n't") || word.ends_with("n’t");
+    let denies = |word: &str| is_in(DENIES, word) || word.ends_with("n't") || word.ends_with("n’t");
     let word = |char: char| !(char.is_alphanumeric() || matches!(char, '\'' | '’'));
     same_end(last, " yet") && !text.starts_with('#') && last.split(word).any(denies)
 }
@@ -554,7 +555,7 @@ fn is_good_news(text: &[u8]) -> bool {
 fn ended(before: &str) -> bool {
     let before = before.trim_end_matches([' ', '_', '-']);
     let start = before.bytes().rev().take_while(|byte| in_word(*byte)).count();
-    before.get(before.len() - start..).is_some_and(|word| listed(&ENDED, word))
+    before.get(before.len() - start..).is_some_and(|word| is_in(ENDED, word))
 }
 
 #[cfg(test)]
@@ -743,6 +744,7 @@ mod tests {
             "Files:\nsrc/users.rs",
             "Files about users: []\nFiles about roles: ['roles.rs']",
             "Errors: []",
+            "water before 18.0; pumps used: []",
             "Warnings:\nNone",
             "No errors found",
             "Found 0 files\nFound 3 functions",

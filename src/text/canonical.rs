@@ -9,7 +9,7 @@ use super::digest::{Key, salted};
 use super::digits::{MOST as DIGITS, digits};
 use super::mask::{HIGH, ONES};
 use super::target::asks_nothing;
-use super::words::{Sieve, is_name_in, listed_name};
+use super::words::{Sieve, is_name_in};
 use crate::model::ToolCall;
 use crate::text::sorted;
 use alloc::{string::String, vec::Vec};
@@ -34,31 +34,9 @@ impl CallKey {
 }
 
 /// Top-level fields that tell why, not what: they count only if there is nothing else.
-const RATIONALE: [&str; 23] = [
-    "actionrisk",
-    "brief",
-    "description",
-    "explanation",
-    "intent",
-    "intention",
-    "justification",
-    "monologue",
-    "purpose",
-    "rationale",
-    "reason",
-    "reasoning",
-    "safetyrisk",
-    "securityrisk",
-    "summary",
-    "taskprogress",
-    "thinking",
-    "thought",
-    "thoughts",
-    "toolaction",
-    "toolcalldescription",
-    "toolsummary",
-    "why",
-];
+const RATIONALE: &str = "actionrisk brief description explanation intent intention justification monologue purpose \
+    rationale reason reasoning safetyrisk securityrisk summary taskprogress thinking thought thoughts toolaction \
+    toolcalldescription toolsummary why";
 
 /// Fields of [`RATIONALE`] that are the payload itself, such as an event's title, where no field of [`PAYLOADS`] is
 /// present.
@@ -71,36 +49,10 @@ const PAYLOADS: &str = "action cmd code command content file filepath input path
     text url";
 
 /// Top-level fields that tell how, or identify a single request.
-const MECHANICS: [&str; 28] = [
-    "attempt",
-    "attemptnumber",
-    "callid",
-    "correlationid",
-    "idempotencykey",
-    "invocationid",
-    "nonce",
-    "noop",
-    "requestid",
-    "requestuuid",
-    "retry",
-    "retrycount",
-    "spanid",
-    "timeout",
-    "timeoutinmilliseconds",
-    "timeoutinseconds",
-    "timeoutmilliseconds",
-    "timeoutms",
-    "timeouts",
-    "timeoutsec",
-    "timeoutsecond",
-    "timeoutseconds",
-    "timeoutsecs",
-    "timestamp",
-    "toolcallid",
-    "traceid",
-    "ts",
-    "waitforprevioustools",
-];
+const MECHANICS: &str = "attempt attemptnumber callid correlationid idempotencykey invocationid nonce noop \
+    requestid requestuuid retry retrycount spanid timeout timeoutinmilliseconds timeoutinseconds \
+    timeoutmilliseconds timeoutms timeouts timeoutsec timeoutsecond timeoutseconds timeoutsecs timestamp toolcallid \
+    traceid ts waitforprevioustools";
 
 /// Nesting beyond which values are cut. The doors reject such depths long before; this bounds the recursion in any
 /// case.
@@ -179,7 +131,8 @@ pub(super) fn named_arguments(call: &ToolCall) -> Option<&Map<String, Value>> {
 
 /// Whether a field tells why something is done, not what.
 pub(super) fn is_rationale(name: &str) -> bool {
-    listed_name(&RATIONALE, name)
+    const SIEVE: Sieve = Sieve::of(&[RATIONALE]);
+    SIEVE.passes_name(name) && is_name_in(RATIONALE, name)
 }
 
 /// Appends `value` with sorted keys and normalised numbers; nothing is dropped.
@@ -242,7 +195,7 @@ struct Writer<'a> {
 impl Writer<'_> {
     /// Appends the arguments of a call, with their top-level fields filtered.
     fn arguments(&mut self, map: &Map<String, Value>, ignore: &[String], identity: &[String]) {
-        const SIEVE: Sieve = Sieve::of(&[]).and(&MECHANICS).and(&RATIONALE);
+        const SIEVE: Sieve = Sieve::of(&[MECHANICS, RATIONALE]);
         let start = self.out.len();
         // Each is asked of all names at most once, however many names there are.
         let (given, payload) = (OnceCell::new(), OnceCell::new());
@@ -257,9 +210,9 @@ impl Writer<'_> {
                 if !identity.is_empty() {
                     return identity.iter().any(|own| own == name) && !ignore.iter().any(|own| own == name);
                 }
-                let why = || listed_name(&RATIONALE, name) && !is_payload(name);
+                let why = || is_name_in(RATIONALE, name) && !is_payload(name);
                 let dropped =
-                    SIEVE.passes_name(name) && (level < 2 && listed_name(&MECHANICS, name) || level < 1 && why());
+                    SIEVE.passes_name(name) && (level < 2 && is_name_in(MECHANICS, name) || level < 1 && why());
                 !dropped && !ignore.iter().any(|own| own == name)
             });
             if wrote || !identity.is_empty() {
@@ -556,7 +509,6 @@ fn join(out: &mut String, root: usize, part: &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::words::assert_sorted;
     use super::*;
     use serde_json::json;
 
@@ -575,12 +527,6 @@ mod tests {
             let expected = bytes.iter().position(|byte| *byte < 0x20 || matches!(byte, b'"' | b'\\'));
             proptest::prop_assert_eq!(escape(bytes), expected, "{:?}", text);
         }
-    }
-
-    #[test]
-    fn lists_are_sorted() {
-        assert_sorted(&RATIONALE);
-        assert_sorted(&MECHANICS);
     }
 
     #[test]

@@ -7,7 +7,7 @@
 use super::ends;
 use super::lines::trimmed;
 use super::scan::holds;
-use super::words::{listed, same};
+use super::words::same;
 use crate::model::{Outcome, ToolResult};
 use alloc::{borrow::Cow, format, string::String, vec::Vec};
 use serde_json::{Map, Value};
@@ -256,7 +256,9 @@ fn below_heading(text: &str) -> Option<Unwrapped<'_>> {
         }
         match exited(line) {
             Some(number) => code = Some(number),
-            None => line.split_once(':').filter(|(label, _)| listed(&LABELS, label)).map(|_| ())?,
+            None => {
+                line.split_once(':').filter(|(label, _)| LABELS.iter().any(|known| same(known, label))).map(|_| ())?
+            }
         }
         if after.is_empty() {
             return None;

@@ -91,7 +91,7 @@ pub(crate) use lines::trimmed;
 pub(crate) use mask::{Span, Strength, normalise};
 pub(crate) use money::{cost_of, millionths};
 pub(crate) use mutation::{Edit, edit, kind, kind_of, mutates, quiet};
-pub(crate) use named::{ToolName, keeps_notes};
+pub(crate) use named::{ToolName, keeps_notes, searches, thinks};
 pub(crate) use nature::{Nature, mistake, nature, told, transient, waited};
 pub(crate) use nearest::{meant, nearest};
 pub(crate) use novelty::{BLOCK_WORDS, Novelty};
@@ -107,7 +107,7 @@ pub(crate) use root::{
     Tokens, denies_success, down, first_mark, rejection, root_line, root_place, tells_trouble, unmarked_lines,
 };
 pub(crate) use safe::printable;
-pub(crate) use said::said;
+pub(crate) use said::{Sentences, said};
 pub(crate) use signature::Signatures;
 pub(crate) use similar::{Pattern, gist, is_gist};
 pub(crate) use similarity::Request;

@@ -4,15 +4,15 @@ use super::canonical::named_arguments;
 use super::digest::{Key, key};
 use super::request::{DELEGATES, INTERFACES, SEARCHES, SEEKS};
 use super::waits::{ARRIVES, SLEEPERS, WATCHERS};
-use super::words::{any_in, is_in, listed, name_words, same};
+use super::words::{any_in, is_in, name_words, same};
 use crate::model::ToolCall;
 use alloc::vec::Vec;
 
 /// Verbs that change something, as words of a tool's name or as its action.
 pub(super) const WRITES: &str = "add append apply approve archive assign book buy cancel change charge checkout \
     close commit copy create created delete deploy disable drop edit edited enable erase exchange fill grant import \
-    insert install invite kill merge mkdir modify move notify overwrite patch pay post publish purchase push put \
-    rebase refund register remove rename replace reply reset restart restore return reverse revert revoke rm save \
+    insert install invite kill merge mkdir modify move notify overwrite patch pay place post publish purchase push \
+    put rebase refund register remove rename replace reply reset restart restore return reverse revert revoke rm save \
     schedule send set submit transfer turn undo uninstall unset update upload upsert write";
 
 /// Verbs that only read. The first verb in a name decides, so `get_post` and `list_updates` change nothing.
@@ -21,8 +21,8 @@ const READS: &str = "analyze browse calculate cat check count describe diff expl
     validate verify view wait watch";
 
 /// Verbs of [`WRITES`] that are nouns as well, and verbs that show they are one when they follow: `archive_search`.
-const THINGS: &str = "archive book commit patch post register return schedule transfer";
-const LOOKS: &str = "fetch find get lookup read retrieve search";
+const THINGS: &str = "archive book commit patch place post register return schedule transfer";
+const LOOKS: &str = "details fetch find get info lookup read retrieve search";
 
 /// Words in the names of tools that report problems, and may print nothing when there are none.
 const COMPLAINS: &str = "compile eslint format lint linter test tests tsc typecheck";
@@ -35,6 +35,23 @@ const NOTES: &str = "plan plans think todo todos";
 /// Whether a tool of this name keeps the agent's own notes.
 pub(crate) fn keeps_notes(tool: &str) -> bool {
     any_in(NOTES, tool)
+}
+
+/// Verbs of tools that bring something into the world each time they are called, in more than one copy.
+const DELIVERS: &str = "book buy charge create email invite invoice mail notify order pay photo place print \
+    publish purchase refund register reserve send submit transfer";
+
+/// Whether a tool of this name searches.
+pub(crate) fn searches(tool: &str) -> bool {
+    any_in(SEARCHES, tool)
+}
+
+/// Words in the names of tools that only note down a thought.
+const THINKS: &str = "reflect reflection think thinking thought thoughts";
+
+/// Whether a tool of this name does nothing but note down a thought.
+pub(crate) fn thinks(tool: &str) -> bool {
+    any_in(THINKS, tool)
 }
 
 /// Words that make a tool a shell.
@@ -73,6 +90,8 @@ pub(crate) struct ToolName {
     pub(super) seeks: bool,
     /// It hands work to another agent.
     pub(super) delegates: bool,
+    /// It brings something into the world each time: sends a message, places an order.
+    pub(crate) delivers: bool,
     /// It hands over control, and only says to whom.
     pub(crate) hands_over: bool,
     /// It waits.
@@ -127,6 +146,7 @@ impl ToolName {
                 || any(ARRIVES) && !any("by") && (verb(tool) == Some(false) || any(SEARCHES)),
             action: Action::default(),
             delegates: same(tool, "task") || any(DELEGATES),
+            delivers: any(DELIVERS),
         }
     }
 
@@ -215,7 +235,7 @@ const ELSEWHERE: &str = "container docker host kubectl pod remote ssh vm";
 
 /// Whether a tool of this name runs command lines.
 fn is_shell(tool: &str) -> bool {
-    listed(&["exec", "execute", "run", "ssh"], tool)
+    is_in("exec execute run ssh", tool)
         || any_in(SHELLS, tool)
         || any_in(ELSEWHERE, tool) && any_in("exec execute", tool)
 }
@@ -258,7 +278,8 @@ mod tests {
 
     #[test]
     fn verbs() {
-        for tool in ["archive_search", "mcp__desk__post_get", "bookLookup", "get_post", "list_updates"] {
+        for tool in ["archive_search", "mcp__desk__post_get", "bookLookup", "get_post", "place_details", "list_updates"]
+        {
             assert_eq!(verb(tool.rsplit("__").next().unwrap_or_default()), Some(false), "{tool}");
         }
         for tool in [
@@ -267,6 +288,7 @@ mod tests {
             "post_status",
             "book_search_result",
             "register",
+            "place_order",
             "move_file",
             "ticket_reply",
             "search_replace",

@@ -12,7 +12,7 @@ use super::digest::{Digests, Key, combine, salted};
 use super::echo::Echo;
 use super::ends::{CLIP_ABOVE, clip, clip_to};
 use super::figures::digits_masked;
-use super::frame::first_row;
+use super::frame::{first_row, frame};
 use super::glance::sketch;
 use super::late::Late;
 use super::lines::trimmed;
@@ -71,7 +71,18 @@ impl OutcomeFacts {
         self.light = combine("outcome/other", &[self.light, number]);
         (self.exact, self.shape) = (self.light, None);
     }
+
+    /// Gives a short answer that merely acknowledges a shape, although it has few words: its figures and ids name what
+    /// was made, which is another thing each time.
+    pub(crate) fn acknowledged_as(&mut self, answer: &str) {
+        if self.shape.is_none() && answer.len() <= ACKNOWLEDGEMENT {
+            self.shape = Some(combine("outcome/acknowledged", &[frame(answer).into()]));
+        }
+    }
 }
+
+/// Bytes of the longest answer that merely acknowledges.
+const ACKNOWLEDGEMENT: usize = 240;
 
 /// Letters below which a result is little more than figures and has no shape.
 const LETTERS_OF_SHAPE: u32 = 24;

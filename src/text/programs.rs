@@ -4,7 +4,7 @@ use super::ends::head;
 use super::named::WRITES;
 use super::shell::{Lexer, Token};
 use super::sql::sql_mutates;
-use super::words::{is_in, listed, name_words};
+use super::words::{is_in, name_words};
 use alloc::vec::Vec;
 
 /// Programs that always change something.
@@ -22,8 +22,7 @@ const MANAGERS: &str = "apk apt apt-get brew bun bundle cargo choco composer con
     uv yarn yum";
 
 /// Programs that run others as services or containers.
-const SUPERVISORS: [&str; 9] =
-    ["docker", "docker-compose", "initctl", "launchctl", "pm2", "podman", "service", "supervisorctl", "systemctl"];
+const SUPERVISORS: &str = "docker docker-compose initctl launchctl pm2 podman service supervisorctl systemctl";
 
 /// Arguments of [`MANAGERS`] that change something.
 const CHANGES: &str = "add am annotate apply bisect checkout cherry-pick ci clean clone close commit create del \
@@ -34,13 +33,12 @@ const CHANGES: &str = "add am annotate apply bisect checkout cherry-pick ci clea
 /// Arguments of [`SUPERVISORS`] that change something.
 const RUNS: &str = "build create disable down enable exec kill pull push reload restart rm rmi run start stop up";
 
-const SHELL_PROGRAMS: [&str; 7] = ["ash", "bash", "dash", "ksh", "pwsh", "sh", "zsh"];
+const SHELL_PROGRAMS: &str = "ash bash dash ksh pwsh sh zsh";
 
-const SCRIPT_PROGRAMS: [&str; 12] =
-    ["bun", "deno", "ipython", "node", "nodejs", "perl", "php", "py", "python", "python2", "python3", "ruby"];
+const SCRIPT_PROGRAMS: &str = "bun deno ipython node nodejs perl php py python python2 python3 ruby";
 
 /// Programs of databases that are given SQL.
-const DATABASES: [&str; 7] = ["clickhouse-client", "duckdb", "mariadb", "mysql", "psql", "sqlcmd", "sqlite3"];
+const DATABASES: &str = "clickhouse-client duckdb mariadb mysql psql sqlcmd sqlite3";
 
 /// Command lines nested deeper than this are taken to change nothing.
 const MAX_NESTING: usize = 4;
@@ -51,7 +49,7 @@ pub(super) fn line_mutates(line: &str) -> bool {
 }
 
 /// Programs that search many places.
-const SEARCHERS: [&str; 8] = ["ack", "ag", "egrep", "fd", "fgrep", "find", "grep", "rg"];
+const SEARCHERS: &str = "ack ag egrep fd fgrep find grep rg";
 
 /// The first words of a simple command: a prefix or two, the program, and what it is to do.
 #[derive(Default)]
@@ -84,7 +82,7 @@ pub(super) fn leading(line: &str) -> Option<(&str, Option<&str>)> {
             Token::End => {
                 let own = command.program().map(|(name, args)| (name, args.first().copied()));
                 match own {
-                    Some((name, _)) if !listed(&PREPARE, name) => return own,
+                    Some((name, _)) if !is_in(PREPARE, name) => return own,
                     Some((name, _)) if name != "cd" => prepares = prepares.or(own),
                     _ => {}
                 }
@@ -99,15 +97,14 @@ pub(super) fn leading(line: &str) -> Option<(&str, Option<&str>)> {
 pub(super) fn line_searches(line: &str) -> bool {
     match leading(line) {
         Some(("git", first)) => first == Some("grep"),
-        Some((name, first)) => listed(&SEARCHERS, name) && !matches!(first, Some("-q" | "--quiet")),
+        Some((name, first)) => is_in(SEARCHERS, name) && !matches!(first, Some("-q" | "--quiet")),
         None => false,
     }
 }
 
 /// Programs that print a part of their input, and programs that only print.
-const FILTERS: [&str; 13] =
-    ["awk", "cut", "egrep", "fgrep", "grep", "head", "jq", "rg", "sed", "sort", "tail", "tr", "uniq"];
-const PRINTERS: [&str; 8] = ["cat", "compgen", "echo", "find", "ls", "printf", "seq", "strings"];
+const FILTERS: &str = "awk cut egrep fgrep grep head jq rg sed sort tail tr uniq";
+const PRINTERS: &str = "cat compgen echo find ls printf seq strings";
 
 /// Whether a shell command line only prints something and filters it: no output then means that nothing was found.
 pub(super) fn line_filters(line: &str) -> bool {
@@ -118,8 +115,8 @@ pub(super) fn line_filters(line: &str) -> bool {
             Token::Write(_) | Token::Here(_) => return false,
             Token::End => {
                 if let Some((name, _)) = command.program() {
-                    filters = listed(&FILTERS, name);
-                    if !filters && !listed(&PRINTERS, name) {
+                    filters = is_in(FILTERS, name);
+                    if !filters && !is_in(PRINTERS, name) {
                         return false;
                     }
                     stages += 1;
@@ -132,7 +129,7 @@ pub(super) fn line_filters(line: &str) -> bool {
 }
 
 /// Commands that prepare for the one that a line is about.
-pub(super) const PREPARE: [&str; 8] = [".", "cd", "echo", "export", "pushd", "set", "sleep", "source"];
+pub(super) const PREPARE: &str = ". cd echo export pushd set sleep source";
 
 /// Whether a command line writes content that it contains: a here-document or words into a file, a patch, or an edit in
 /// place.
@@ -183,8 +180,8 @@ fn nested_line_mutates(line: &str, nesting: usize) -> bool {
             Token::Write(file) => words.first() != Some(&"[[") && !is_sink(file),
             Token::Here(text) => match program(&words) {
                 Some((name, _)) if is_shell(name) => nested_line_mutates(text, nesting + 1),
-                Some((name, _)) if is_interpreter(&SCRIPT_PROGRAMS, name) => script_mutates(text),
-                Some((name, _)) if listed(&DATABASES, name) => sql_mutates(text),
+                Some((name, _)) if is_interpreter(SCRIPT_PROGRAMS, name) => script_mutates(text),
+                Some((name, _)) if is_in(DATABASES, name) => sql_mutates(text),
                 _ => false,
             },
             Token::End => {
@@ -202,20 +199,20 @@ fn nested_line_mutates(line: &str, nesting: usize) -> bool {
 
 /// Whether a program is a shell.
 pub(super) fn is_shell(program: &str) -> bool {
-    is_interpreter(&SHELL_PROGRAMS, program)
+    is_interpreter(SHELL_PROGRAMS, program)
 }
 
-fn is_interpreter(list: &[&str], program: &str) -> bool {
+fn is_interpreter(list: &str, program: &str) -> bool {
     let name = program.rsplit(['/', '\\']).next().unwrap_or_default();
     let name = name.strip_suffix(".exe").unwrap_or(name);
     // `python3.12` is `python3`.
-    listed(list, name.split_once('.').map_or(name, |(name, _)| name))
+    is_in(list, name.split_once('.').map_or(name, |(name, _)| name))
 }
 
 /// Whether a redirection target discards its input or is an output stream of the shell's own.
 fn is_sink(file: &str) -> bool {
-    const SINKS: [&str; 8] = ["$null", "&1", "&2", "/dev/null", "/dev/stderr", "/dev/stdout", "/dev/tty", "nul"];
-    file.is_empty() || file == "-" || listed(&SINKS, file)
+    const SINKS: &str = "$null &1 &2 /dev/null /dev/stderr /dev/stdout /dev/tty nul";
+    file.is_empty() || file == "-" || is_in(SINKS, file)
 }
 
 /// The program of a simple command and its arguments, skipping assignments and prefixes.
@@ -262,7 +259,7 @@ fn program_mutates(name: &str, args: &[&str], nesting: usize) -> bool {
                 || run.is_some_and(|(name, args)| nesting < MAX_NESTING && program_mutates(name, args, nesting + 1))
         }
         "gofmt" | "goimports" | "prettier" => has(&["-w"]),
-        _ if listed(&DATABASES, name) => args.iter().copied().any(sql_mutates),
+        _ if is_in(DATABASES, name) => args.iter().copied().any(sql_mutates),
         "perl" | "gsed" | "sed" => {
             args.iter().any(|arg| {
                 arg.strip_prefix('-')
@@ -288,13 +285,13 @@ fn program_mutates(name: &str, args: &[&str], nesting: usize) -> bool {
         {
             has(&["install", "uninstall", "venv"])
         }
-        _ if listed(&SUPERVISORS, name) => {
+        _ if is_in(SUPERVISORS, name) => {
             // `docker compose -f a.yml -p quay up`
             let composes = name == "docker-compose" || plain().next().is_some_and(|first| first == "compose");
             plain().take(if composes { 4 } else { 2 }).any(|arg| is_in(RUNS, arg))
         }
         _ if is_in(MANAGERS, name) => manager_mutates(name, args),
-        _ if is_interpreter(&SCRIPT_PROGRAMS, name) => runs_script(name, args),
+        _ if is_interpreter(SCRIPT_PROGRAMS, name) => runs_script(name, args),
         // PowerShell's `Set-Item`, and `create-…-app`.
         _ => name.contains('-') && name_words(name).next().is_some_and(|word| is_in(WRITES, word)),
     }
@@ -344,7 +341,7 @@ fn manager_mutates(name: &str, args: &[&str]) -> bool {
 
 /// Whether an interpreter is given a script that writes.
 fn runs_script(name: &str, args: &[&str]) -> bool {
-    is_interpreter(&SCRIPT_PROGRAMS, name) && after(args, &["-c", "-e", "-r", "--eval"]).is_some_and(script_mutates)
+    is_interpreter(SCRIPT_PROGRAMS, name) && after(args, &["-c", "-e", "-r", "--eval"]).is_some_and(script_mutates)
 }
 
 /// Bytes within which an `open(` names its mode.
@@ -376,16 +373,8 @@ pub(super) fn script_mutates(script: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::words::assert_sorted;
     use super::*;
     use alloc::string::String;
-
-    #[test]
-    fn lists_are_sorted() {
-        for list in [&SUPERVISORS[..], &SHELL_PROGRAMS, &SCRIPT_PROGRAMS, &SEARCHERS, &FILTERS, &PRINTERS] {
-            assert_sorted(list);
-        }
-    }
 
     #[test]
     fn what_a_line_is_for() {

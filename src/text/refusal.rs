@@ -8,7 +8,7 @@
 use super::named::ToolName;
 use super::nature::{Nature, NatureWords, TELLING, WORDS, beginning, of_message, transient};
 use super::scan::holds;
-use super::words::{Lexicon, each_run, listed, same};
+use super::words::{Lexicon, Sieve, each_run, is_in, same};
 use crate::model::{Outcome, ToolResult};
 
 /// Why a call was rejected.
@@ -25,42 +25,16 @@ pub(crate) enum Refusal {
 /// Maximum number of words that may stand between two words that belong together.
 const NEAR: usize = 3;
 
-const FAULTS: [&str; 11] = [
-    "additional",
-    "extra",
-    "malformed",
-    "missing",
-    "required",
-    "undefined",
-    "unexpected",
-    "unknown",
-    "unrecognised",
-    "unrecognized",
-    "unsupported",
-];
+const FAULTS: &str = "additional extra malformed missing required undefined unexpected unknown unrecognised \
+    unrecognized unsupported";
 
 /// What a tool is given, in the terms of validators.
-const GIVEN: [&str; 14] = [
-    "args",
-    "argument",
-    "arguments",
-    "field",
-    "fields",
-    "json",
-    "keyword",
-    "kwargs",
-    "param",
-    "parameter",
-    "parameters",
-    "params",
-    "properties",
-    "property",
-];
+const GIVEN: &str = "args argument arguments field fields json keyword kwargs param parameter parameters params \
+    properties property";
 
-const DECIDERS: [&str; 6] = ["administrator", "human", "operator", "owner", "policy", "user"];
+const DECIDERS: &str = "administrator human operator owner policy user";
 
-const REFUSED: [&str; 8] =
-    ["blocked", "declined", "denied", "disallowed", "forbidden", "prohibited", "refused", "rejected"];
+const REFUSED: &str = "blocked declined denied disallowed forbidden prohibited refused rejected";
 
 /// Why the call that this failed result answers was rejected, if it was, and whether waiting may resolve the failure.
 pub(super) fn refusal(tool: &str, result: &ToolResult) -> (Option<Refusal>, bool) {
@@ -133,25 +107,29 @@ impl RefusalWords {
 static SAYING: Lexicon = LAST_WORDS.or(&TELLING);
 
 /// The last words of what [`ends`] recognises.
-static LAST_WORDS: Lexicon =
-    Lexicon::of(&["missing schema inputvalidationerror tool found approval required approved"])
-        .and(&GIVEN)
-        .and(&DECIDERS)
-        .and(&REFUSED);
+static LAST_WORDS: Lexicon = Lexicon::of(&[
+    "missing schema inputvalidationerror tool found approval required approved",
+    GIVEN,
+    DECIDERS,
+    REFUSED,
+]);
 
 /// What a word and those before it, newest first, say together.
 fn ends(word: &str, before: &[&str; NEAR + 1]) -> Option<Refusal> {
+    const GIVES: Sieve = Sieve::of(&[GIVEN]);
+    const REFUSES: Sieve = Sieve::of(&[REFUSED]);
     let is = same;
+    let given = |word: &str| GIVES.passes_name(word) && is_in(GIVEN, word);
     let near = |matches: &dyn Fn(&str) -> bool| before.iter().any(|word| matches(word));
     let [last, second, third, _] = before;
-    if listed(&GIVEN, word) {
+    if given(word) {
         // `Invalid argument` alone is what operating systems say about a file.
         let invalid = near(&|word| is(word, "invalid")) && !is(word, "argument") && !is(word, "field");
-        if invalid || near(&|word| listed(&FAULTS, word)) {
+        if invalid || near(&|word| is_in(FAULTS, word)) {
             return Some(Refusal::Arguments);
         }
     }
-    if is(word, "missing") && near(&|word| listed(&GIVEN, word)) {
+    if is(word, "missing") && near(&given) {
         return Some(Refusal::Arguments);
     }
     if is(word, "schema") && near(&|word| is(word, "match") || is(word, "violates") || is(word, "validate")) {
@@ -166,10 +144,10 @@ fn ends(word: &str, before: &[&str; NEAR + 1]) -> Option<Refusal> {
     if is(word, "found") && is(last, "not") && near(&|word| is(word, "tool")) {
         return Some(Refusal::UnknownTool);
     }
-    let refused = |word: &str| listed(&REFUSED, word);
+    let refused = |word: &str| REFUSES.passes_name(word) && is_in(REFUSED, word);
     let decided = (is(last, "by") && refused(second) || is(last, "the") && is(second, "by") && refused(third))
-        && listed(&DECIDERS, word)
-        || refused(word) && (listed(&DECIDERS, last) || listed(&DECIDERS, second) && is(last, "has"));
+        && is_in(DECIDERS, word)
+        || refused(word) && (is_in(DECIDERS, last) || is_in(DECIDERS, second) && is(last, "has"));
     let approval = is(word, "approval") && (is(last, "requires") || is(last, "awaiting") || is(last, "pending"))
         || is(word, "required") && is(last, "approval")
         || is(word, "approved") && is(last, "not");
@@ -178,15 +156,7 @@ fn ends(word: &str, before: &[&str; NEAR + 1]) -> Option<Refusal> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::words::assert_sorted;
     use super::*;
-
-    #[test]
-    fn lists_are_sorted() {
-        for list in [&FAULTS[..], &GIVEN, &DECIDERS, &REFUSED] {
-            assert_sorted(list);
-        }
-    }
 
     #[test]
     fn texts() {

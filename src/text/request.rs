@@ -7,7 +7,7 @@ use super::mutation::command;
 use super::named::{ToolName, action};
 use super::programs::line_searches;
 use super::sql;
-use super::words::{Sieve, Word, any_listed, dense, hashes_of, is_name_in, listed_name, spaced, words};
+use super::words::{Sieve, Word, any_in, dense, hashes_of, is_name_in, spaced, words};
 use super::{Key, combine};
 use crate::codec::codec;
 use crate::model::ToolCall;
@@ -15,49 +15,21 @@ use alloc::{borrow::Cow, format, string::String, string::ToString, vec::Vec};
 use serde_json::Value;
 
 /// Arguments that hold what is asked, in the languages in which tools are named; accented letters do not count.
-const ASKED: [&str; 29] = [
-    "anfrage",
-    "bsqueda",
-    "busqueda",
-    "consulta",
-    "description",
-    "domanda",
-    "frage",
-    "goal",
-    "input",
-    "instruction",
-    "instructions",
-    "message",
-    "objective",
-    "pergunta",
-    "pesquisa",
-    "pregunta",
-    "prompt",
-    "q",
-    "query",
-    "question",
-    "request",
-    "requete",
-    "requte",
-    "ricerca",
-    "searchquery",
-    "suchanfrage",
-    "suchbegriff",
-    "task",
-    "topic",
-];
+const ASKED: &str = "query prompt question message task q input description anfrage bsqueda busqueda consulta domanda \
+    frage goal instruction instructions objective pergunta pesquisa pregunta request requete requte ricerca \
+    searchquery suchanfrage suchbegriff topic";
 
 /// Arguments that hold it if the tool's name says that it asks, and the words that say so.
-const SOUGHT: [&str; 5] = ["keywords", "searchterm", "searchterms", "terms", "text"];
+const SOUGHT: &str = "keywords searchterm searchterms terms text";
 pub(super) const SEEKS: &str = "ask buscar cercare chercher find lookup query recherche retrieve search suche";
 
 /// Arguments of a handover that give the reason rather than the task.
-pub(crate) const REASONS: [&str; 6] = ["context", "message", "notes", "rationale", "reason", "summary"];
+pub(crate) const REASONS: &str = "context message notes rationale reason summary";
 
 /// Whether an argument of a handover gives the reason: by its name, or because it has three words or more.
 pub(crate) fn is_reason(name: &str, value: &Value) -> bool {
     let sentence = |text: &str| spaced(text).nth(2).is_some();
-    listed_name(&REASONS, name) || value.as_str().is_some_and(sentence)
+    is_name_in(REASONS, name) || value.as_str().is_some_and(sentence)
 }
 
 /// Words of tools that hand work to another agent.
@@ -74,15 +46,15 @@ pub(crate) fn prose<'a>(call: &'a ToolCall, named: &ToolName) -> Option<&'a str>
 
 /// Whether an argument of this name holds what is asked for.
 pub(super) fn is_asked(name: &str) -> bool {
-    listed_name(&ASKED, name)
+    const SIEVE: Sieve = Sieve::of(&[ASKED]);
+    SIEVE.passes_name(name) && is_name_in(ASKED, name)
 }
 
 /// [`prose`], whatever the tool.
 fn asked<'a>(call: &'a ToolCall, named: &ToolName) -> Option<&'a str> {
-    const SIEVE: Sieve = Sieve::of(&[]).and(&ASKED).and(&SOUGHT);
     let map = named_arguments(call)?;
-    let sought = |name: &str| named.seeks && listed_name(&SOUGHT, name);
-    let asks = |name: &str| SIEVE.passes_name(name) && (listed_name(&ASKED, name) || sought(name));
+    let sought = |name: &str| named.seeks && is_name_in(SOUGHT, name);
+    let asks = |name: &str| is_asked(name) || sought(name);
     let asked = map.iter().filter(|(name, _)| asks(name)).filter_map(|(_, value)| value.as_str());
     let text = asked.map(str::trim).max_by_key(|text| text.len())?;
     let text = head(text, LONGEST);
@@ -176,22 +148,21 @@ fn request<'a>(
 }
 
 /// Words of tools that send a message.
-const SENDS: [&str; 10] =
-    ["comment", "email", "mail", "message", "notify", "remind", "reply", "respond", "send", "sms"];
+const SENDS: &str = "comment email mail message notify remind reply respond send sms";
 
 /// Arguments that hold the heading of a text.
-const HEADINGS: [&str; 3] = ["heading", "subject", "title"];
+const HEADINGS: &str = "heading subject title";
 
 /// What a call sends in words, and a digest of its other arguments except for a heading: the recipient and the subject
 /// matter.
 pub(crate) fn sent(call: &ToolCall) -> Option<(Goal, Key)> {
-    if !any_listed(&SENDS, &call.tool) {
+    if !any_in(SENDS, &call.tool) {
         return None;
     }
     let map = named_arguments(call)?;
     let (said, text) =
         map.iter().filter_map(|(name, value)| Some((name, value.as_str()?))).max_by_key(|(_, text)| text.len())?;
-    let rest = map.iter().filter(|(name, _)| *name != said && !listed_name(&HEADINGS, name));
+    let rest = map.iter().filter(|(name, _)| *name != said && !is_name_in(HEADINGS, name));
     let rest: Vec<Key> = rest.map(|(name, value)| beside(name, &value.to_string()).into()).collect();
     is_sentence(text).then(|| (Goal::of(text, core::iter::empty()), combine("beside", &rest)))
 }
@@ -221,54 +192,39 @@ pub(super) const INTERFACES: &str = "browser clic clicar click cliquer computer 
     klick klicken mouse navegador navigate navigateur press presser pulsar screenshot scroll swipe tap";
 
 /// Words in the name of a tool or action that takes a picture.
-const PICTURES: [&str; 2] = ["screenshot", "snapshot"];
+const PICTURES: &str = "screenshot snapshot";
 
 /// Words of tools that enter a value into a field.
-const ENTERS: [&str; 15] = [
-    "ausfüllen",
-    "compila",
-    "eingeben",
-    "enter",
-    "escribir",
-    "fill",
-    "input",
-    "llenar",
-    "preencher",
-    "rellenar",
-    "remplir",
-    "saisir",
-    "select",
-    "set",
-    "type",
-];
+const ENTERS: &str = "ausfüllen compila eingeben enter escribir fill input llenar preencher rellenar remplir saisir \
+    select set type";
 
 /// Whether a tool of this name enters a value into a field.
 pub(crate) fn enters(tool: &str) -> bool {
-    any_listed(&ENTERS, tool)
+    any_in(ENTERS, tool)
 }
 
 /// Words of tools that move through a page or a list.
-const SCROLLS: [&str; 2] = ["scroll", "swipe"];
+const SCROLLS: &str = "scroll swipe";
 
 /// Whether a tool of this name moves through a page or a list.
 pub(crate) fn scrolls(tool: &str) -> bool {
-    any_listed(&SCROLLS, tool)
+    any_in(SCROLLS, tool)
 }
 
 /// Words of tools that press keys.
-const KEYS: [&str; 4] = ["key", "keypress", "keys", "press"];
+const KEYS: &str = "key keypress keys press";
 
 /// Whether a tool of this name presses keys or makes gestures that scroll.
 pub(crate) fn steers(tool: &str) -> bool {
-    any_listed(&KEYS, tool) || scrolls(tool)
+    any_in(KEYS, tool) || scrolls(tool)
 }
 
 /// Words of tools that end the work.
-const ENDS: [&str; 7] = ["complete", "completion", "done", "end", "finish", "submit", "terminate"];
+const ENDS: &str = "complete completion done end finish submit terminate";
 
 /// Whether a tool of this name ends the work.
 pub(crate) fn ends(tool: &str) -> bool {
-    any_listed(&ENDS, tool)
+    any_in(ENDS, tool)
 }
 
 /// What a call asks for, as far as its answers are comparable across different arguments.
@@ -312,7 +268,7 @@ codec!(enum Asks { Nothing: 0, View: 1, Search: 2, Prose: 3, Record: 4, Handover
 fn by_fields(call: &ToolCall) -> bool {
     let fields = named_arguments(call);
     let in_words = |name: &str, text: &str| {
-        let asked = listed_name(&ASKED, name) && !text.bytes().any(|byte| byte.is_ascii_digit());
+        let asked = is_asked(name) && !text.bytes().any(|byte| byte.is_ascii_digit());
         asked || text.chars().any(|char| char.is_whitespace() || dense(char))
     };
     fields.is_some_and(|map| {
@@ -359,7 +315,7 @@ pub(crate) fn asks(call: &ToolCall, named: &ToolName) -> Asks {
         Asks::Prose
     } else if named.interface {
         match action(call).unwrap_or(&call.tool) {
-            name if any_listed(&PICTURES, name) => Asks::Picture,
+            name if any_in(PICTURES, name) => Asks::Picture,
             name if steers(name) => Asks::Gesture,
             _ => Asks::View,
         }
@@ -371,26 +327,13 @@ pub(crate) fn asks(call: &ToolCall, named: &ToolName) -> Asks {
 }
 
 /// Names of arguments and URL parameters that say which page of a list is wanted.
-const PAGES: [&str; 13] = [
-    "after",
-    "cursor",
-    "nextpagetoken",
-    "offset",
-    "page",
-    "pageindex",
-    "pageno",
-    "pagenum",
-    "pagenumber",
-    "pagetoken",
-    "skip",
-    "startat",
-    "startindex",
-];
+const PAGES: &str = "after cursor nextpagetoken offset page pageindex pageno pagenum pagenumber pagetoken skip \
+    startat startindex";
 
 /// Whether a call asks for one page of a list, by an argument or a URL parameter.
 pub(crate) fn pages(call: &ToolCall) -> bool {
     let fields = named_arguments(call);
-    let named = |name: &str| listed_name(&PAGES, name);
+    let named = |name: &str| is_name_in(PAGES, name);
     let parameters = |url: &str| {
         let mut query = url.split_once('?').into_iter().flat_map(|(_, query)| query.split('&'));
         query.any(|parameter| parameter.split_once('=').is_some_and(|(name, _)| named(name)))
@@ -471,20 +414,12 @@ pub(crate) fn delegated<'a>(call: &'a ToolCall, named: &ToolName) -> Option<&'a 
 
 #[cfg(test)]
 mod tests {
-    use super::super::words::assert_sorted;
     use super::*;
     use alloc::vec::Vec;
     use serde_json::{Value, json};
 
     fn call(tool: &str, args: Value) -> ToolCall {
         ToolCall { tool: tool.into(), args: Some(args), ..ToolCall::default() }
-    }
-
-    #[test]
-    fn lists_are_sorted() {
-        for list in [&ASKED[..], &SOUGHT, &PAGES, &ENTERS, &PICTURES, &FILLERS] {
-            assert_sorted(list);
-        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::lines::{Lines, first_line, trimmed};
 use super::mask::Span;
 use super::scan::{BLOCK, MARKED, holds_mark, padded, unmarked_line_ends};
 use super::sorted;
-use super::words::{Sum, is_in, listed, runs, same_start, spaced};
+use super::words::{Sum, is_in, runs, same_start, spaced};
 use crate::codec::codec;
 use crate::model::ToolCall;
 use alloc::{string::String, vec::Vec};
@@ -24,19 +24,19 @@ const DATED: usize = 8;
 /// Bytes of an output that are read at either end.
 const END: usize = 3000;
 /// Words that mark an error by themselves.
-const MARKS: [&str; 4] = ["error", "exception", "failed", "fatal"];
+const MARKS: &str = "error exception failed fatal";
 /// Labels of a number of failed tests.
 const FAILED: &str = "fail failed failing failures";
 /// Words that negate a mark within the next two words: `0 failed`, `no error`, `without any error`.
-const DENY: [&str; 5] = ["0", "no", "not", "without", "zero"];
+const DENY: &str = "0 no not without zero";
 /// Words that turn the mark before them into a topic: `Error handling`, `error pages`.
 const TOPICS: &str = "boundaries boundary budget codes correction guide \
     handler handlers handling messages pages rates reporting";
 /// Words after which the rest of a line reports no error that has occurred: `if the result is an error`,
 /// `Warning: the error log is full`.
-const ASIDE: [&str; 10] = ["debug", "hint", "if", "info", "note", "unless", "warn", "warning", "when", "whenever"];
+const ASIDE: &str = "debug hint if info note unless warn warning when whenever";
 /// Values that say that the mark before them did not occur: `error: null`, `failed=0`.
-const NOTHING: [&str; 7] = ["0", "false", "nil", "no", "none", "null", "~"];
+const NOTHING: &str = "0 false nil no none null ~";
 /// Distinct tokens kept of a call, and bytes of it that are read.
 const TOKENS: usize = 256;
 const BYTES: usize = 4000;
@@ -276,7 +276,7 @@ fn is_label(line: &str) -> bool {
     let Some(label) = line.strip_suffix(':') else { return false };
     let mut words = label.split_ascii_whitespace();
     let plain = || label.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b' ');
-    let marks = |word: &str| listed(&MARKS, word) || word.eq_ignore_ascii_case("errors");
+    let marks = |word: &str| is_in(MARKS, word) || word.eq_ignore_ascii_case("errors");
     words.next().is_some_and(marks) && words.nth(1).is_none() && plain()
 }
 
@@ -312,9 +312,9 @@ pub(crate) fn unmarked_lines(output: &str) -> Option<(&str, &str)> {
 }
 
 /// JSON fields that hold an error, those that hold a status, and those that say whether something succeeded.
-const WRONG: [&str; 7] = ["err", "error", "error_message", "errormessage", "errors", "exception", "failure"];
+const WRONG: &str = "err error error_message errormessage errors exception failure";
 const STANDS: &str = "code outcome phase reason result state status status_code verdict";
-const SUCCESS: [&str; 3] = ["ok", "succeeded", "success"];
+const SUCCESS: &str = "ok succeeded success";
 /// Beginnings of words that say that something failed.
 const ILL: &str = "aborted denied error fail forbidden invalid refused rejected";
 /// Maximum number of bytes of JSON that is searched, and its levels of nesting.
@@ -338,7 +338,7 @@ pub(crate) fn denies_success(output: &str) -> bool {
         return false;
     }
     let Ok(Value::Object(fields)) = serde_json::from_str(output) else { return false };
-    SUCCESS.iter().any(|name| fields.get(*name) == Some(&Value::Bool(false)))
+    SUCCESS.split(' ').any(|name| fields.get(name) == Some(&Value::Bool(false)))
 }
 
 /// Top-level fields of an answer that hold a verdict: flags that something passes, and words for the decision; and
@@ -366,20 +366,20 @@ pub(crate) fn rejection(output: &str) -> Option<&str> {
         return said.find(begins).filter(|said| spaced(said).count() >= REASON && !counts(said));
     }
     // Reading all of an answer is expensive.
-    if !output.contains("false") && !output.split('"').any(|part| refuses(part) || listed(&WRONG, part)) {
+    if !output.contains("false") && !output.split('"').any(|part| refuses(part) || is_in(WRONG, part)) {
         return None;
     }
     let Ok(Value::Object(fields)) = serde_json::from_str(output) else { return None };
     let rejected = fields.iter().any(|(name, value)| match value {
         Value::Bool(passes) => !passes && is_in(PASSES, name),
-        Value::String(word) => is_in(DECIDES, name) && refuses(word) || listed(&WRONG, name) && letters(word) > LETTERS,
+        Value::String(word) => is_in(DECIDES, name) && refuses(word) || is_in(WRONG, name) && letters(word) > LETTERS,
         _ => false,
     });
     rejected.then_some(output)
 }
 
 /// Pod states of an orchestrator's tables in which nothing runs.
-const DOWN: [&str; 4] = ["crashloopbackoff", "errimagepull", "imagepullbackoff", "oomkilled"];
+const DOWN: &str = "crashloopbackoff errimagepull imagepullbackoff oomkilled";
 
 /// What spreadsheet cells show instead of a value, after `#`.
 const CELLS: &str = "CALC! DIV/0! N/A NAME? NULL! NUM! REF! SPILL! VALUE!";
@@ -400,7 +400,7 @@ fn status_page(head: &str) -> Option<&str> {
 pub(crate) fn down(output: &str) -> Option<&str> {
     let head = ends::head(output, END);
     let cell = |(at, _)| head.get(at + 1..).is_some_and(|rest| CELLS.split(' ').any(|cell| rest.starts_with(cell)));
-    let word = head.split(|char: char| !char.is_alphanumeric()).find(|word| listed(&DOWN, word));
+    let word = head.split(|char: char| !char.is_alphanumeric()).find(|word| is_in(DOWN, word));
     word.or_else(|| head.match_indices('#').any(cell).then_some("#")).or_else(|| status_page(head))
 }
 
@@ -412,7 +412,7 @@ fn is_trouble(value: &Value, levels: usize) -> bool {
             let nothing = match value {
                 Value::Null | Value::Bool(false) => true,
                 Value::Number(number) => number.as_u64() == Some(0),
-                Value::String(text) => text.is_empty() || listed(&NOTHING, text),
+                Value::String(text) => text.is_empty() || is_in(NOTHING, text),
                 Value::Array(items) => items.is_empty(),
                 Value::Object(fields) => fields.is_empty(),
                 Value::Bool(true) => false,
@@ -421,11 +421,11 @@ fn is_trouble(value: &Value, levels: usize) -> bool {
                 let begins = |word: &str| ILL.split(' ').any(|ill| same_start(word, ill));
                 text.len() <= LINE && text.split(|char: char| !char.is_alphabetic()).any(begins)
             };
-            listed(&WRONG, name) && !nothing
+            is_in(WRONG, name) && !nothing
                 || is_in(STANDS, name)
                     && (value.as_str().is_some_and(ill)
                         || value.as_u64().is_some_and(|code| (400..600).contains(&code)))
-                || listed(&SUCCESS, name) && *value == Value::Bool(false)
+                || is_in(SUCCESS, name) && *value == Value::Bool(false)
                 || is_trouble(value, levels)
         }),
         _ => false,
@@ -445,16 +445,16 @@ fn is_marked(line: &str) -> bool {
     runs::<b'_'>(line).any(|(from, to)| {
         let word = line.get(from..to).unwrap_or_default();
         let named = word.ends_with("Error") || word.ends_with("Exception");
-        let marks = named || !aside && listed(&MARKS, word);
+        let marks = named || !aside && is_in(MARKS, word);
         let topic = || {
             // `error handling request: timed out` reports an error.
             let behind = line.get(to..).unwrap_or_default().strip_prefix([' ', '-']).unwrap_or_default();
             let next = behind.split(|char: char| !char.is_ascii_alphabetic()).next().unwrap_or_default();
             is_in(TOPICS, next) && !behind.contains(':')
         };
-        let denied = || before.iter().any(|word| listed(&DENY, word)) || is_none(line, from, to) || topic();
+        let denied = || before.iter().any(|word| is_in(DENY, word)) || is_none(line, from, to) || topic();
         let marked = marks && !denied();
-        aside |= word.ends_with("Warning") || listed(&ASIDE, word);
+        aside |= word.ends_with("Warning") || is_in(ASIDE, word);
         // `60:0: error` begins with a position; `0 errors` is a count.
         let place = line.as_bytes().get(to) == Some(&b':');
         before = [before[1], if place { "" } else { word }];
@@ -471,7 +471,7 @@ fn is_none(line: &str, from: usize, to: usize) -> bool {
     }
     let Some(value) = behind.trim_start().strip_prefix([':', '=']) else { return false };
     let value = value.split([',', ';', ')']).next().unwrap_or_default().trim().trim_end_matches('.');
-    listed(&NOTHING, value) || matches!(value, "[]" | "{}" | "\"\"" | "''")
+    is_in(NOTHING, value) || matches!(value, "[]" | "{}" | "\"\"" | "''")
 }
 
 /// The tokens of a call's arguments, as sorted hashes, each with its number of occurrences.
@@ -535,6 +535,14 @@ impl Tokens {
         }
         let both = u64::from(self.all) + u64::from(other.all);
         usize::try_from((shared * 200).checked_div(both).unwrap_or(100)).unwrap_or(100)
+    }
+
+    /// Whether a text, such as an error, names something that these tokens have and the `other` ones have not.
+    pub(crate) fn adds(&self, other: &Self, text: &str) -> bool {
+        let holds = |tokens: &Self, hash| tokens.counts.binary_search_by_key(&hash, |(known, _)| *known).is_ok();
+        let mut adds = false;
+        each_token(text, |hash| adds |= holds(self, hash) && !holds(other, hash));
+        adds
     }
 
     pub(crate) fn fits(&self) -> bool {

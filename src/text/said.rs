@@ -1,5 +1,6 @@
-use crate::text::{Key, case::lower, ends::head, salted, words::spaced};
-use alloc::string::String;
+use crate::codec::codec;
+use crate::text::{Key, case::lower, ends::head, mark, salted, words::spaced};
+use alloc::{string::String, vec::Vec};
 
 /// Words from which small figures make no difference: "Done with 3" is an answer, a sentence with a counter is a
 /// refrain.
@@ -54,6 +55,40 @@ pub(crate) fn said(text: &str, salt: u64) -> Option<ComparedMessage> {
     (length != 0).then(|| ComparedMessage { key: salted(domain, salt, said.as_bytes()), long })
 }
 
+/// Sentences of a long text that are kept, at most, and at least; and the letters from which one counts.
+const MOST: usize = 24;
+const FEWEST: usize = 4;
+const TELLS: usize = 12;
+
+/// The sentences and lines of a long text, by their letters, ignoring case.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sentences(Vec<u32>);
+codec!(struct Sentences(_));
+
+impl Sentences {
+    pub(crate) fn of(text: &str, salt: u64) -> Self {
+        let mut letters = String::new();
+        let sentence = |part: &str| {
+            letters.clear();
+            letters.extend(part.chars().filter(|char| char.is_alphabetic()).map(lower));
+            (letters.len() >= TELLS).then(|| mark(salted("said/sentence", salt, letters.as_bytes())))
+        };
+        let parts = head(text, COMPARED).split(['\n', '.', '!', '?', '。', '！', '？']);
+        Self(parts.filter_map(sentence).take(MOST).collect())
+    }
+
+    /// Whether at least two thirds of the sentences of both are the same.
+    pub(crate) fn nearly(&self, other: &Self) -> bool {
+        let (fewer, more) = if self.0.len() < other.0.len() { (&self.0, &other.0) } else { (&other.0, &self.0) };
+        let shared = fewer.iter().filter(|sentence| more.contains(sentence)).count();
+        fewer.len() >= FEWEST && shared * 3 >= more.len() * 2
+    }
+
+    pub(crate) const fn fits(&self) -> bool {
+        self.0.len() <= MOST
+    }
+}
+
 /// Whether a text multiplies or divides: `8 × 9`. Its figures are what it is about, however small.
 fn calculates(text: &str) -> bool {
     text.char_indices().filter(|(_, sign)| matches!(sign, '×' | '÷')).any(|(at, sign)| {
@@ -66,7 +101,7 @@ fn calculates(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::ComparedMessage;
+    use super::{ComparedMessage, Sentences};
     use alloc::format;
 
     fn said(text: &str) -> Option<ComparedMessage> {
@@ -87,5 +122,18 @@ mod tests {
         assert!(said(&"word ".repeat(20)).is_some_and(|said| !said.long));
         let long = |number: usize| format!("{number}. {}", "Then I will look at the same file again, ".repeat(4));
         assert_eq!(said(&long(1)), said(&long(27).to_uppercase()));
+    }
+
+    #[test]
+    fn texts_that_are_nearly_the_same() {
+        let report = |first: &str, rest: [&str; 4]| Sentences::of(&format!("{first}\n- {}", rest.join("\n- ")), 7);
+        let rest = ["the quay is swept", "the crane is oiled", "the lamps are lit", "the ropes are coiled"];
+        let one = report("Everything is done now.", rest);
+        assert!(one.nearly(&report("All work is finished!", rest.map(|line| line.trim()))));
+        assert!(!one.nearly(&report("All work is finished!", ["the quay is wet", rest[1], rest[2], rest[3]])));
+        // Too little to compare, and lines that say nothing.
+        assert!(!Sentences::of("The quay is swept. Done.", 7).nearly(&Sentences::of("The quay is swept. Done.", 7)));
+        assert!(!Sentences::of(&"Done. ".repeat(40), 7).nearly(&Sentences::of(&"Done. ".repeat(40), 7)));
+        assert_ne!(one, Sentences::default());
     }
 }

@@ -3,7 +3,7 @@
 use super::canonical::named_arguments;
 use super::case::lower_text;
 use super::ends::head;
-use super::words::{hashes_of, is_in, listed, same, spaced, words};
+use super::words::{hashes_of, is_in, same, spaced, words};
 use crate::model::ToolCall;
 use alloc::{format, string::String};
 use serde_json::{Map, Value};
@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 /// Words of a statement that are read.
 const WORDS: usize = 256;
 /// Words before a noun in prose, which are never table names: "Update the page", "Select one from each list".
-const DETERMINERS: [&str; 12] = ["a", "all", "an", "any", "each", "every", "my", "our", "that", "the", "this", "your"];
+const DETERMINERS: &str = "a all an any each every my our that the this your";
 
 /// A SQL statement without the comments and the start of a transaction at its beginning.
 pub(super) fn uncommented(statement: &str) -> &str {
@@ -30,7 +30,9 @@ pub(super) fn uncommented(statement: &str) -> &str {
         } else {
             let near = head(rest, BEGINNING);
             match near.find(';').and_then(|end| rest.split_at_checked(end)) {
-                Some((first, after)) if listed(&BEGINS, first.trim_end()) => after.trim_start_matches(';'),
+                Some((first, after)) if BEGINS.iter().any(|begins| same(begins, first.trim_end())) => {
+                    after.trim_start_matches(';')
+                }
                 _ => return rest,
             }
         };
@@ -52,21 +54,20 @@ fn may_begin(text: &str, starts: &[[u8; 3]]) -> bool {
 }
 
 /// Verbs that create, change or drop an object of the database.
-const DEFINES: [&str; 4] = ["alter", "create", "drop", "truncate"];
+const DEFINES: &str = "alter create drop truncate";
 /// Kinds of such objects.
 const KEPT: &str = "database extension function index policy procedure role schema sequence table trigger type user \
     view";
 /// Words between `create` and the kind of object.
-const ASIDE: [&str; 9] =
-    ["concurrently", "global", "local", "materialized", "or", "replace", "temp", "temporary", "unique"];
+const ASIDE: &str = "concurrently global local materialized or replace temp temporary unique";
 
 /// Whether a SQL statement creates, changes or drops an object of the database, or grants or revokes rights to one.
 fn defines(statement: &str) -> bool {
     let mut words = statement.split_ascii_whitespace().take(WORDS);
     let Some(first) = words.next() else { return false };
-    if listed(&DEFINES, first) {
-        words.find(|word| !listed(&ASIDE, word)).is_some_and(|kept| is_in(KEPT, kept)) && words.next().is_some()
-    } else if listed(&["grant", "revoke"], first) {
+    if is_in(DEFINES, first) {
+        words.find(|word| !is_in(ASIDE, word)).is_some_and(|kept| is_in(KEPT, kept)) && words.next().is_some()
+    } else if is_in("grant revoke", first) {
         words.any(|word| same(word, "on"))
     } else {
         same(first, "do") && words.next().is_some_and(|body| body.starts_with('$'))
@@ -81,9 +82,9 @@ pub(super) fn table(statement: &str) -> Option<String> {
     let name = match () {
         () if same(first, "insert") => after("into")?,
         () if same(first, "delete") => after("from")?,
-        () if listed(&DEFINES, first) => {
+        () if is_in(DEFINES, first) => {
             let name = after("table")?;
-            let aside = |word: &&str| listed(&["exists", "if", "not"], word);
+            let aside = |word: &&str| is_in("exists if not", word);
             if aside(&name) { words.find(|word| !aside(word))? } else { name }
         }
         () if same(first, "update") => {
@@ -104,7 +105,7 @@ pub(super) fn table(statement: &str) -> Option<String> {
     let mark = |char: char| !char.is_alphanumeric() && char != '_';
     let name = name.trim_start_matches(mark).split(['(', ')', ',', ';']).next()?.trim_end_matches(mark);
     let name = lower_text(name);
-    (!name.is_empty() && !listed(&DETERMINERS, &name)).then(|| format!("table={name}"))
+    (!name.is_empty() && !is_in(DETERMINERS, &name)).then(|| format!("table={name}"))
 }
 
 /// Whether an argument is a SQL statement that changes something, however harmless the tool's name sounds.
@@ -144,7 +145,7 @@ pub(super) fn does(statement: &str) -> Option<&str> {
     let changes = words.find(|word| {
         // `FOR UPDATE` only locks rows.
         let locked = same(core::mem::replace(&mut before, word), "for");
-        !locked && listed(&["delete", "insert", "update"], word.trim_start_matches('('))
+        !locked && is_in("delete insert update", word.trim_start_matches('('))
     });
     Some(changes.map_or("select", |word| word.trim_start_matches('(')))
 }
@@ -173,8 +174,7 @@ fn limit_of(text: &str) -> Option<u32> {
     // Fast path: hardly any text begins like `DELETE`, `UPDATE` or `WITH`.
     let begins =
         text.bytes().find(|byte| !byte.is_ascii_whitespace()).is_some_and(|first| b"duw".contains(&(first | 32)));
-    let changes =
-        begins && text.len() <= STATEMENT && does(text).is_some_and(|verb| listed(&["delete", "update"], verb));
+    let changes = begins && text.len() <= STATEMENT && does(text).is_some_and(|verb| is_in("delete update", verb));
     if !changes {
         return None;
     }
@@ -185,7 +185,7 @@ fn limit_of(text: &str) -> Option<u32> {
 /// Statements that show the state of a database, in the case they are usually written in.
 const SHOWS: [&str; 4] = ["DESC", "DESCRIBE", "PRAGMA", "SHOW"];
 /// Options of `EXPLAIN`.
-const PLAN: [&str; 6] = ["analyse", "analyze", "buffers", "costs", "query", "verbose"];
+const PLAN: &str = "analyse analyze buffers costs query verbose";
 
 /// Whether a text is a statement that queries a database.
 pub(super) fn is_query(text: &str) -> bool {
@@ -199,24 +199,11 @@ pub(super) fn is_query(text: &str) -> bool {
         Some(first) if same(first, "with") => says(r#as) && says(select) && says(from),
         // `Explain how …` is a question.
         Some(first) if same(first, "explain") => {
-            let plan = |word: &str| listed(&PLAN, word.trim_matches(['(', ')', ',']));
+            let plan = |word: &str| is_in(PLAN, word.trim_matches(['(', ')', ',']));
             spaced(text).nth(1).is_some_and(plan) || says(select) && says(from)
         }
         // So is `Show me how …`.
         Some(first) => SHOWS.contains(&first),
         None => false,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::words::assert_sorted;
-    use super::*;
-
-    #[test]
-    fn lists_are_sorted() {
-        for list in [&BEGINS[..], &DEFINES, &DETERMINERS, &ASIDE, &PLAN] {
-            assert_sorted(list);
-        }
     }
 }

@@ -1,18 +1,16 @@
 //! What an answer about the state of something says: whether it is in progress, may still change, or is over.
 
 use super::lines::trimmed;
-use super::words::{is_in, listed, listed_name, name_words, same, same_end};
+use super::words::{is_in, is_name_in, name_words, same, same_end};
 
 /// Values of a status field that mean something is still in progress, apart from words that name the activity
 /// ([`is_under_way`]).
-const WAITING_STATES: [&str; 8] =
-    ["accepted", "enqueued", "inprogress", "intransit", "notready", "queued", "scheduled", "submitted"];
+const WAITING_STATES: &str = "accepted enqueued inprogress intransit notready queued scheduled submitted";
 /// Words that look like an activity but are not one, or name one that does not end by itself.
 const NOT_UNDER_WAY: &str = "anything conflicting crashing erroring everything existing failing flapping following \
     hanging incoming listening missing morning nothing outstanding something warning";
 /// Words that reverse a following waiting word: nothing pending, done waiting, the processing of data.
-pub(super) const ENDED: [&str; 13] =
-    ["0", "after", "completed", "done", "finished", "isn't", "no", "non", "not", "nothing", "the", "without", "zero"];
+pub(super) const ENDED: &str = "0 after completed done finished isn't no non not nothing the without zero";
 /// Bytes of the shortest word that names an activity (`loading`), and maximum number of words and bytes of a state.
 const UNDER_WAY: usize = 7;
 const STATE_WORDS: usize = 4;
@@ -23,7 +21,7 @@ pub(super) fn is_waiting_state(value: &str) -> bool {
     // `running (5%)`, `queued, position 3`
     let (state, _) = value.split_once([',', '(']).unwrap_or((value, ""));
     let state = state.trim_end();
-    listed_name(&WAITING_STATES, state) || is_under_way(state)
+    is_name_in(WAITING_STATES, state) || is_under_way(state)
 }
 
 /// Words that say how far something is.
@@ -62,12 +60,12 @@ pub(super) fn is_under_way(text: &str) -> bool {
     let constant = text.contains('_') && !text.bytes().any(|byte| byte.is_ascii_lowercase());
     let last = || words().next_back().filter(|_| constant);
     // `still warming up`, `Starting server`.
-    let begins = || words().find(|word| !listed(&["currently", "is", "now", "still"], word));
+    let begins = || words().find(|word| !is_in("currently is now still", word));
     let progress = || words().any(|word| same(word, "in")) && words().any(|word| same(word, "progress"));
     words().count() <= STATE_WORDS
         && (begins().is_some_and(goes_on) || last().is_some_and(goes_on) || progress())
         && plain()
-        && !words().any(|word| listed(&ENDED, word))
+        && !words().any(|word| is_in(ENDED, word))
 }
 
 /// Words for final states: nothing follows by itself.
@@ -165,12 +163,6 @@ fn begins_with(value: &str, word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn lists_are_sorted() {
-        super::super::words::assert_sorted(&WAITING_STATES);
-        super::super::words::assert_sorted(&ENDED);
-    }
 
     #[test]
     fn parts_that_are_done() {

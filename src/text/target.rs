@@ -16,80 +16,25 @@ use super::request::is_asked;
 use super::shell::{Lexer, Token};
 use super::sort_few;
 use super::sql::table;
-use super::words::{Sieve, is_in, listed_name};
+use super::words::{Sieve, is_in, is_name_in};
 use crate::model::ToolCall;
 use alloc::{borrow::Cow, string::String, vec::Vec};
 use serde_json::{Map, Value};
 
-/// Argument names of paths and URLs.
-const PLACES: [&str; 32] = [
-    "absolutepath",
-    "dir",
-    "directory",
-    "directorypath",
-    "dirpath",
-    "doc",
-    "document",
-    "endpoint",
-    "file",
-    "filename",
-    "filepath",
-    "files",
-    "folder",
-    "href",
-    "link",
-    "location",
-    "notebook",
-    "notebookpath",
-    "path",
-    "paths",
-    "relativepath",
-    "relativeworkspacepath",
-    "resource",
-    "root",
-    "targetfile",
-    "targetpath",
-    "uri",
-    "url",
-    "urls",
-    "website",
-    "workbook",
-    "workspacepath",
-];
+/// Argument names of paths and URLs, the most frequent first.
+const PLACES: &str = "path filepath file url dir filename uri absolutepath directory directorypath dirpath doc document \
+    endpoint files folder href link location notebook notebookpath paths relativepath relativeworkspacepath resource \
+    root targetfile targetpath urls website workbook workspacepath";
 
 /// Argument names of elements on a page.
-const ELEMENTS: [&str; 12] = [
-    "css",
-    "cssselector",
-    "element",
-    "elementid",
-    "elementselector",
-    "index",
-    "locator",
-    "ref",
-    "selector",
-    "testid",
-    "uid",
-    "xpath",
-];
+const ELEMENTS: &str = "css cssselector element elementid elementselector index locator ref selector testid uid xpath";
 
 /// Ids of the call or the conversation rather than of what is acted upon.
-const NOT_ACTED_UPON: [&str; 11] = [
-    "agentid",
-    "callid",
-    "conversationid",
-    "correlationid",
-    "invocationid",
-    "requestid",
-    "runid",
-    "sessionid",
-    "spanid",
-    "toolcallid",
-    "traceid",
-];
+const NOT_ACTED_UPON: &str = "agentid callid conversationid correlationid invocationid requestid runid sessionid \
+    spanid toolcallid traceid";
 
 /// Argument names used if nothing else is named: whom something is sent to or asked of, and what is changed in a sheet.
-const OTHERS: [&str; 9] = ["cell", "email", "host", "hostname", "phone", "range", "recipient", "recipients", "to"];
+const OTHERS: &str = "cell email host hostname phone range recipient recipients to";
 
 /// The key of what `call` acts upon; it does not depend on the tool or the agent.
 pub(crate) fn target(call: &ToolCall, named: &ToolName, salt: u64) -> Option<Key> {
@@ -98,7 +43,8 @@ pub(crate) fn target(call: &ToolCall, named: &ToolName, salt: u64) -> Option<Key
 
 /// Whether an argument of this name is a path or a URL.
 pub(super) fn names_place(name: &str) -> bool {
-    listed_name(&PLACES, name)
+    const SIEVE: Sieve = Sieve::of(&[PLACES]);
+    SIEVE.passes_name(name) && is_name_in(PLACES, name)
 }
 
 /// Bytes at the head of an output in which a file is looked for.
@@ -139,7 +85,7 @@ fn found<'a>(call: &'a ToolCall, tool: &ToolName) -> Option<Cow<'a, str>> {
     };
     let table = || arguments?.values().filter_map(Value::as_str).find_map(table).map(Cow::Owned);
     let other = || {
-        let (name, value) = arguments.and_then(|map| least(map, &|name| listed_name(&OTHERS, name)))?;
+        let (name, value) = arguments.and_then(|map| least(map, &|name| is_name_in(OTHERS, name)))?;
         Some(Cow::Owned(alloc::format!("{name}={value}")))
     };
     named.or_else(patch).or_else(table).or_else(other)
@@ -150,19 +96,26 @@ const NAME: usize = 40;
 /// Letters with which different names begin differently.
 const BEGINS: usize = 3;
 
-/// A mark of how the only argument of a call begins, if that may be the name of a thing: `{"city": "Bern"}`; 0 if not.
-/// Guesses at one name begin alike.
+/// Most arguments of a call that names a thing.
+const NAMED: usize = 3;
+
+/// A mark of how the arguments of a call begin, if there are few and they may name a thing: `{"city": "Bern"}`,
+/// `{"name": "Ada", "region": "eu"}`; 0 if not. Guesses at one name begin alike.
 pub(crate) fn thing(call: &ToolCall, tool: &ToolName, salt: u64) -> u32 {
     let Some(arguments) = named_arguments(call).filter(|_| !tool.runs_code()) else { return 0 };
-    let mut told = arguments.iter().filter(|(name, _)| !is_rationale(name));
-    let (Some((name, Value::String(thing))), None) = (told.next(), told.next()) else { return 0 };
-    let is_name =
-        thing.len() <= NAME && !thing.contains(|char: char| !char.is_alphanumeric() && !" -_.'".contains(char));
-    let begins = thing.char_indices().map(|(at, char)| at + char.len_utf8()).nth(BEGINS - 1);
-    let begins = begins.and_then(|end| thing.get(..end)).filter(|begins| begins.chars().all(char::is_alphabetic));
-    begins
-        .filter(|_| is_name && !is_asked(name))
-        .map_or(0, |begins| mark(salted("thing", salt, lower_text(begins).as_bytes())))
+    let mut begins = String::new();
+    let told = arguments.iter().filter(|(name, value)| !is_rationale(name) && value.is_string());
+    for (at, (name, value)) in told.enumerate() {
+        let thing = value.as_str().unwrap_or_default();
+        let is_name = thing.len() <= NAME
+            && !thing.contains(|char: char| !char.is_alphanumeric() && !" -_.'".contains(char))
+            && thing.chars().take(BEGINS).all(char::is_alphabetic);
+        if at == NAMED || !is_name || is_asked(name) {
+            return 0;
+        }
+        begins.extend(thing.chars().take(BEGINS));
+    }
+    if begins.len() < BEGINS { 0 } else { mark(salted("thing", salt, lower_text(&begins).as_bytes())) }
 }
 
 /// Beginnings of the line that names the first file of a patch, and the lines among which it is.
@@ -187,8 +140,8 @@ fn least<'a>(map: &'a Map<String, Value>, wanted: &dyn Fn(&str) -> bool) -> Opti
 /// Paths and URLs before elements, and elements before ids: a click is on a page's element if it names no page.
 fn argument(map: &Map<String, Value>) -> Option<Cow<'_, str>> {
     let first = |wanted: &dyn Fn(&str) -> bool| least(map, wanted);
-    const SIEVE: Sieve = Sieve::of(&[]).and(&PLACES);
-    if let Some((_, place)) = first(&|name| SIEVE.passes_name(name) && listed_name(&PLACES, name)) {
+    const SIEVE: Sieve = Sieve::of(&[PLACES]);
+    if let Some((_, place)) = first(&|name| SIEVE.passes_name(name) && is_name_in(PLACES, name)) {
         return Some(match place {
             Cow::Borrowed(place) => shortened(place),
             Cow::Owned(place) => Cow::Owned(place),
@@ -197,7 +150,7 @@ fn argument(map: &Map<String, Value>) -> Option<Cow<'_, str>> {
     // Numbers mean little without their name: element 3, issue 3.
     // Code does not act upon the cell or the session that it runs in.
     let id = || if map.contains_key("code") { None } else { first(&is_id) };
-    if let Some((name, value)) = first(&|name| listed_name(&ELEMENTS, name)).or_else(id) {
+    if let Some((name, value)) = first(&|name| is_name_in(ELEMENTS, name)).or_else(id) {
         return Some(Cow::Owned(alloc::format!("{name}={value}")));
     }
     // A URL is a target whatever its argument is called.
@@ -210,7 +163,7 @@ fn argument(map: &Map<String, Value>) -> Option<Cow<'_, str>> {
 /// `id`, `issueId`, `order_id`, `issue_number`, `key`.
 fn is_id(name: &str) -> bool {
     let ends = ["Id", "_id", "-id", "ID", "_number", "Number"].iter().any(|end| name.ends_with(end));
-    (ends || matches!(name, "id" | "key" | "number")) && !listed_name(&NOT_ACTED_UPON, name)
+    (ends || matches!(name, "id" | "key" | "number")) && !is_name_in(NOT_ACTED_UPON, name)
 }
 
 fn scalar(value: &Value) -> Option<Cow<'_, str>> {
@@ -368,7 +321,7 @@ fn operands(line: &str) -> Option<String> {
         let digits = word.bytes().all(|byte| byte.is_ascii_digit());
         let after_flag = core::mem::replace(&mut flag, word.starts_with('-'));
         if about.is_empty() {
-            prepares = prepares || PREPARE.contains(&word);
+            prepares = prepares || is_in(PREPARE, word);
             if !prepares && !WRAP.contains(&word) && !digits && !flag && !word.contains('=') {
                 about.push_str(word);
                 packages = PACKAGERS.contains(&word);
@@ -392,7 +345,6 @@ fn operands(line: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::words::assert_sorted;
     use super::*;
     use serde_json::json;
 
@@ -403,13 +355,6 @@ mod tests {
     fn name(tool: &str, args: Value) -> Option<String> {
         let call = ToolCall { tool: tool.into(), args: Some(args), ..ToolCall::default() };
         found(&call, &ToolName::of(tool)).map(Cow::into_owned)
-    }
-
-    #[test]
-    fn lists_are_sorted() {
-        for list in [&PLACES[..], &ELEMENTS, &NOT_ACTED_UPON, &OTHERS] {
-            assert_sorted(list);
-        }
     }
 
     proptest::proptest! {

@@ -3,7 +3,7 @@
 //! Every decision looks at a bounded number of bytes around one word.
 
 use super::mask::{digits_of, end_of_digits};
-use super::words::{Lexicon, Sieve, is_name_in, listed};
+use super::words::{Lexicon, Sieve, is_in, is_name_in};
 
 const PLAIN: u8 = 0;
 pub(super) const LETTER: u8 = 1;
@@ -361,25 +361,8 @@ impl Around<'_> {
 
     /// `1.2s`, `350ms`, `1m30s`, `0.03 seconds`. A single `5m` or `2h` may be anything.
     fn duration(&self, at: usize) -> Option<usize> {
-        const SPACED: [&str; 17] = [
-            "hour",
-            "hours",
-            "hrs",
-            "microseconds",
-            "milliseconds",
-            "min",
-            "mins",
-            "minute",
-            "minutes",
-            "ms",
-            "msec",
-            "nanoseconds",
-            "ns",
-            "sec",
-            "second",
-            "seconds",
-            "secs",
-        ];
+        const SPACED: &str = "hour hours hrs microseconds milliseconds min mins minute minutes ms msec nanoseconds \
+            ns sec second seconds secs";
         let mut at = at;
         let mut parts = 0;
         let mut certain = false;
@@ -401,7 +384,7 @@ impl Around<'_> {
                 // The most common ones of the list, and a micro sign or a mu before `s`.
                 b"ms" | b"us" | b"\xc2\xb5s" | b"\xce\xbcs" => certain = true,
                 b"m" | b"h" | b"d" if !spaced => {}
-                unit if core::str::from_utf8(unit).is_ok_and(|unit| listed(&SPACED, unit)) => certain = true,
+                unit if core::str::from_utf8(unit).is_ok_and(|unit| is_in(SPACED, unit)) => certain = true,
                 _ => return None,
             }
             at = unit + length;

@@ -6,29 +6,29 @@ use super::ends::head;
 use super::mask::end_of_digits;
 use super::mutation::command;
 use super::named::ToolName;
-use super::words::{any_listed, is_in, listed, name_words, same, same_start};
+use super::words::{any_in, is_in, name_words, same, same_start};
 use crate::model::ToolCall;
 use alloc::string::String;
 use serde_json::Value;
 
 /// Words in arguments that say how long a call waits.
-const WAITS: [&str; 7] = ["backoff", "cooldown", "delay", "pause", "retry", "sleep", "wait"];
+const WAITS: &str = "backoff cooldown delay pause retry sleep wait";
 /// Words in the names of arguments in milliseconds.
-const MILLISECONDS: [&str; 3] = ["millis", "milliseconds", "ms"];
+const MILLISECONDS: &str = "millis milliseconds ms";
 
 /// Words in the names of arguments in minutes, and in hours.
-const MINUTES: [&str; 4] = ["min", "mins", "minute", "minutes"];
-const HOURS: [&str; 4] = ["hour", "hours", "hr", "hrs"];
+const MINUTES: &str = "min mins minute minutes";
+const HOURS: &str = "hour hours hr hrs";
 
 /// How long a call waits before it acts, in milliseconds, if an argument says so.
 pub(crate) fn backoff(call: &ToolCall) -> Option<i64> {
     let map = named_arguments(call)?;
-    let waits = |(name, value): &(&String, &Value)| value.is_u64() && any_listed(&WAITS, name);
+    let waits = |(name, value): &(&String, &Value)| value.is_u64() && any_in(WAITS, name);
     map.iter().filter(waits).find_map(|(name, value)| milliseconds(name, value))
 }
 
 /// Words in answers that introduce how long to wait, and within how many words, with this one, that must follow.
-const LATER: [&str; 4] = ["again", "retry", "retryafter", "wait"];
+const LATER: &str = "again retry retryafter wait";
 const UNTIL: usize = 4;
 /// Bytes of an answer that are searched for it.
 const ANSWER: usize = 600;
@@ -41,7 +41,7 @@ pub(crate) fn asked_wait(answer: &str) -> Option<i64> {
     let mut words = answer.split(|char: char| !char.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).peekable();
     let (mut left, mut unit) = (0_usize, None);
     while let Some(word) = words.next() {
-        if listed(&LATER, word) {
+        if is_in(LATER, word) {
             (left, unit) = (UNTIL, None);
             continue;
         }
@@ -67,12 +67,12 @@ pub(crate) fn asked_wait(answer: &str) -> Option<i64> {
 
 /// The length of a unit of time in milliseconds.
 fn length(unit: &str) -> Option<i64> {
-    let is = |short: &str, words: &[&str]| same(short, unit) || listed(words, unit);
+    let is = |short: &str, words: &str| same(short, unit) || is_in(words, unit);
     match () {
-        () if is("ms", &MILLISECONDS) => Some(1),
-        () if is("s", &["sec", "second", "seconds", "secs"]) => Some(1000),
-        () if is("m", &MINUTES) => Some(60_000),
-        () if is("h", &HOURS) => Some(3_600_000),
+        () if is("ms", MILLISECONDS) => Some(1),
+        () if is("s", "sec second seconds secs") => Some(1000),
+        () if is("m", MINUTES) => Some(60_000),
+        () if is("h", HOURS) => Some(3_600_000),
         () => None,
     }
 }
@@ -93,9 +93,9 @@ fn milliseconds(name: &str, value: &Value) -> Option<i64> {
         value => i64::try_from(value.as_u64()?).ok()?,
     };
     Some(number.saturating_mul(match () {
-        () if any_listed(&MILLISECONDS, name) => 1,
-        () if any_listed(&MINUTES, name) => 60_000,
-        () if any_listed(&HOURS, name) => 3_600_000,
+        () if any_in(MILLISECONDS, name) => 1,
+        () if any_in(MINUTES, name) => 60_000,
+        () if any_in(HOURS, name) => 3_600_000,
         () => 1000,
     }))
 }
@@ -110,7 +110,7 @@ const SHORT_WAIT: i64 = 1_000;
 pub(super) const SLEEPERS: &str = "delay pause sleep wait";
 
 /// Words that may accompany them in the name of a tool that does nothing else.
-const SPANS: [&str; 7] = ["for", "minutes", "ms", "seconds", "some", "time", "until"];
+const SPANS: &str = "for minutes ms seconds some time until";
 
 /// Whether an argument of this name says how long a call waits before it answers: `wait_s`, `waitSeconds`.
 fn says_wait(name: &str) -> bool {
@@ -121,7 +121,7 @@ fn says_wait(name: &str) -> bool {
 fn only_waits(tool: &str) -> bool {
     let own = tool.rsplit("__").next().unwrap_or_default();
     let own = own.rsplit(['.', '/', ':']).next().unwrap_or_default();
-    let waits = |word: &str| is_in(SLEEPERS, word) || listed(&SPANS, word) || same(word, "browser");
+    let waits = |word: &str| is_in(SLEEPERS, word) || is_in(SPANS, word) || same(word, "browser");
     own.ends_with("sleep") || name_words(own).all(waits)
 }
 
@@ -291,16 +291,8 @@ fn sleeps(line: &str) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::words::assert_sorted;
     use super::*;
     use serde_json::json;
-
-    #[test]
-    fn lists_are_sorted() {
-        for list in [&WAITS[..], &MILLISECONDS, &LATER] {
-            assert_sorted(list);
-        }
-    }
 
     #[test]
     fn units_of_sleep() {

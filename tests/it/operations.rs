@@ -303,7 +303,7 @@ fn hostile_tool_names_are_not_quoted() {
     let mut detector = detector("{}");
     let mut guidance = None;
     for _ in 0..3 {
-        record(&mut detector, format!(r#"{{"type":"tool-call","tool":"{name}"}}"#));
+        record(&mut detector, format!(r#"{{"type":"tool-call","tool":"{name}","args":{{"n":1}}}}"#));
         let result = format!(r#"{{"type":"tool-result","tool":"{name}","outcome":"ok","output":"same"}}"#);
         guidance = record(&mut detector, &result).guidance;
     }

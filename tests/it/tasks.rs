@@ -155,7 +155,7 @@ fn the_worst_case_is_bounded() {
             r#""task":"{long}{task}","agent":"{long}{}","step":{},"at":{}"#,
             index % 5,
             u64::MAX - 5000 + index,
-            i64::MAX - 5000 + i64::try_from(index).unwrap()
+            253_402_300_799_999 - 5000 + i64::try_from(index).unwrap()
         );
         let numbers: Vec<String> = (0..64).map(|number| ((number * 31 + index) % 97 + 1).to_string()).collect();
         let words: String = (0..60).map(|word| format!("w{index}n{word} ")).collect();

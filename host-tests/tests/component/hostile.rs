@@ -125,7 +125,7 @@ fn strings_of_every_kind() {
 #[test]
 fn numbers_at_their_limits() {
     let mut sandbox = sandbox();
-    for at in [i64::MIN, -1, 0, 1, i64::MAX] {
+    for at in [i64::MIN, -1, 0, 1, 253_402_300_799_999, i64::MAX] {
         for mut event in every_type() {
             event.context.at = Some(at);
             event.context.step = Some(u64::MAX);

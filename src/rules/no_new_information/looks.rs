@@ -170,8 +170,8 @@ impl Look {
     }
 }
 
-/// A line without its number and margins.
+/// A line without its number, its margins, and the `$` with which `cat -A` shows its end.
 fn content(line: &str) -> &str {
-    let line = line.trim();
+    let line = line.trim().trim_end_matches('$').trim_end();
     line.trim_start_matches(|char: char| char.is_ascii_digit() || matches!(char, ':' | '|' | '\t' | ' ' | '→' | '-'))
 }

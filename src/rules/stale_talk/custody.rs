@@ -147,6 +147,11 @@ pub(super) fn said<'a>(call: &Payload<'a>) -> impl Iterator<Item = Cow<'a, str>>
     })
 }
 
+/// Whether a number is among the arguments of a call.
+pub(super) fn numbered(call: &Payload<'_>) -> bool {
+    values(call).any(|(_, value)| value.is_number())
+}
+
 fn values<'a>(call: &Payload<'a>) -> impl Iterator<Item = (&'a String, &'a Value)> + use<'a> {
     call.call.args.as_ref().and_then(Value::as_object).into_iter().flatten()
 }

@@ -58,7 +58,7 @@ const FAILURE_STREAK: Row = Row {
         };
         let (sighting, onset) = (step.sighting, step.onset);
         let name = step.name(result);
-        let target = call.and_then(|call| call.target).map_or(0, mark);
+        let target = call.map_or(0, |call| call.target.map_or(call.thing, mark));
         // Code gets longer anyway.
         let fields = call.filter(|call| !call.runs_a_program() && call.sees == Visibility::Own);
         let size = fields.map_or(0, |call| call.echo.length());

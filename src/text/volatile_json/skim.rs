@@ -5,7 +5,7 @@ use super::super::answer::{AnswerMeaning, says};
 use super::super::late::first_of;
 use super::super::scan::{BLOCK, block, brackets};
 use super::super::states::{is_under_way, is_waiting_state};
-use super::super::words::listed_name;
+use super::super::words::is_name_in;
 use super::{COUNTS, ENDS, KEEPS, LISTS, MESSAGES, NEXT, Share, WRAPPINGS, WRAPS, is_nothing, names_state};
 
 /// What the object that is the whole text says; `None` if that needs a full read.
@@ -117,32 +117,32 @@ impl<'a> Skim<'a> {
                 b'"' => {
                     let text = self.quoted()?;
                     // A string with escapes is not empty.
-                    full |= text != Some("") && listed_name(&NEXT, name);
+                    full |= text != Some("") && is_name_in(NEXT, name);
                     told(name, text, says)?;
                 }
                 b'[' => {
                     let empty = self.within()?;
                     full |= !empty;
-                    nothing |= empty && listed_name(&LISTS, name);
+                    nothing |= empty && is_name_in(LISTS, name);
                 }
                 b'{' if depth < WRAPPINGS => {
                     let negative = says.negative;
                     self.object(depth + 1, says)?;
-                    says.negative = negative || says.negative && listed_name(&WRAPS, name);
+                    says.negative = negative || says.negative && is_name_in(WRAPS, name);
                 }
                 b'{' => {
                     self.within()?;
                 }
                 byte => {
                     let more = self.rest().iter().position(|byte| b",}] \t\r\n".contains(byte))?;
-                    let counts = matches!(byte, b'0' | b'-') && listed_name(&COUNTS, name);
+                    let counts = matches!(byte, b'0' | b'-') && is_name_in(COUNTS, name);
                     // Zero has many forms.
                     (!counts || byte == b'0' && more == 0).then_some(())?;
                     nothing |= counts;
                     match byte {
                         b'f' => {
                             says.negative |= matches!(name, "exists" | "found");
-                            says.waiting |= listed_name(&ENDS, name);
+                            says.waiting |= is_name_in(ENDS, name);
                         }
                         b't' => says.waiting |= is_under_way(name),
                         b'n' => {}
@@ -165,14 +165,14 @@ impl<'a> Skim<'a> {
 
 /// Reads what a string says under its field's name; `None` if it has escapes and would have to be read.
 fn told(name: &str, text: Option<&str>, says_all: &mut AnswerMeaning) -> Option<()> {
-    if listed_name(&MESSAGES, name) {
+    if is_name_in(MESSAGES, name) {
         let inner = says(text?);
         says_all.negative |= inner.negative;
         says_all.waiting |= inner.waiting;
         says_all.certainly_waiting |= inner.certainly_waiting;
     } else if names_state(name) {
         says_all.waiting |= is_waiting_state(text?);
-    } else if listed_name(&KEEPS, name) {
+    } else if is_name_in(KEEPS, name) {
         says_all.stuck |= !is_nothing(text?);
     }
     Some(())
