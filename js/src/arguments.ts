@@ -41,14 +41,13 @@ export function json(
     const message = "expected an object or its JSON: read the file first";
     throw new LoopwardenError({ code, message: `the configuration: ${message}`, value: begins });
   }
-  // A blank text would be the default configuration.
-  const isText = begins === "" || (name !== undefined && !begins.startsWith("{"));
+  const isText = name !== undefined && !begins.startsWith("{");
   if (text === undefined || isText) {
     const got = isText ? text : typeof value;
     const whole = name === undefined ? (WHOLE[code] ?? "") : "";
     throw new LoopwardenError({ code, message: `${whole}expected an object`, field: name, value: got });
   }
-  return bounded(text, code, name ?? longest(value));
+  return text.length > MAX_TEXT ? bounded(text, code, name ?? longest(value)) : text;
 }
 
 /** The first field of a value that cannot be written as JSON: a getter or a `toJSON` that throws, nested too deeply. */
@@ -69,9 +68,15 @@ function culprit(value: unknown): string | undefined {
 
 /** The field of a value that holds the longest text, if any does. */
 function longest(value: unknown): string | undefined {
-  if (typeof value !== "object" || value === null) return undefined;
-  const texts = Object.entries(value).filter((entry): entry is [string, string] => typeof entry[1] === "string");
-  return texts.sort(([, one], [, other]) => other.length - one.length)[0]?.[0];
+  try {
+    const texts = Object.entries(Object(value)).filter(
+      (entry): entry is [string, string] => typeof entry[1] === "string",
+    );
+    return texts.sort(([, one], [, other]) => other.length - one.length)[0]?.[0];
+  } catch {
+    // A getter that was read by a `toJSON` alone.
+    return undefined;
+  }
 }
 
 /**
@@ -90,7 +95,7 @@ function written(code: ErrorCode): (field: string, value: unknown) => unknown {
     }
     if (value === undefined && field === "output" && code === "invalid-event" && this === root) return null;
     // JSON would leave it out. Below the top level of an event it is the tool's business.
-    if (typeof value === "function" && (code !== "invalid-event" || this === root || field === "")) {
+    if (typeof value === "function" && field !== "" && (code !== "invalid-event" || this === root)) {
       throw refused(code, place(root, this, field), "function");
     }
     if (typeof value === "bigint") throw refused(code, place(root, this, field), `${value}n`);

@@ -417,6 +417,7 @@ impl<'a> Judging<'a> {
             polling: self.tool.polling || awaited || matches!(waits, Waits::Long | Waits::Only),
             watches: watches && !mutates,
             delivers: named.delivers,
+            thinks: named.thinks,
             idles: waits == Waits::Only,
             compare_answers: self.tool.compare_answers,
             onset: self.onset,

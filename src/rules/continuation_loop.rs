@@ -1,4 +1,5 @@
 //! Catches: a host that keeps telling the agent to continue, and an agent that answers with text alone every time.
+//! A system message that comes again before anybody has spoken or acted was answered with nothing.
 //! Must not catch: continuations after which the agent works; news that the host passes on, such as the end of a
 //! background task, which the agent may acknowledge and go on waiting; a heartbeat every few minutes; agents who
 //! discuss among themselves what the host says.
@@ -12,7 +13,7 @@ use crate::rules::news::{HostWords, WORDS, rests};
 use crate::rules::streak::capped_confidence;
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, SignalParts};
 use crate::state::{Latest, Onset, Sighting};
-use crate::text::{key, mark, said};
+use crate::text::{combine, key, mark, said};
 use alloc::format;
 use smol_str::SmolStr;
 
@@ -78,11 +79,13 @@ fn demands(text: &str) -> bool {
     text.split_whitespace().nth(WORDS - 1).is_some() && !text.bytes().any(|byte| byte.is_ascii_digit())
 }
 
-/// A system message that is not marked synthetic, and its mark, ignoring counters in its text.
-fn reminds<'a>(fact: &Fact<'a>, salt: u64) -> Option<(&'a str, u32)> {
+/// A system message that is not marked synthetic, and the mark of it and of the agent that it is for, ignoring counters in
+/// its text.
+fn reminds<'a>(fact: &Fact<'a>, cx: &Cx<'_>) -> Option<(&'a str, u32)> {
     match fact {
         Fact::Event(Event { body: Body::Message(message), .. }) if message.role == Role::System => {
-            said(&message.text, salt).map(|said| (message.text.as_str(), mark(said.key).max(1)))
+            let told = |key| mark(combine("continuation-loop/told", &[key, cx.agent])).max(1);
+            said(&message.text, cx.salt).map(|said| (message.text.as_str(), told(said.key)))
         }
         _ => None,
     }
@@ -119,7 +122,7 @@ impl Rule for ContinuationLoop {
             state.start_over(state.told);
             return None;
         }
-        if let Some((text, told)) = reminds(fact, cx.salt) {
+        if let Some((text, told)) = reminds(fact, cx) {
             // If the host has prompts of its own, a system message is not one of them.
             let host_prompts = state.told == 0 && state.answers > 0;
             if told != state.told && !host_prompts {
@@ -129,8 +132,10 @@ impl Rule for ContinuationLoop {
                 return None;
             }
             // Said once more before anybody spoke or acted: the answer was empty.
-            let prompted = state.prompted.replace(cx.onset)?;
-            return if demands(text) { state.answered(prompted, cx) } else { None };
+            let prompted = state.prompted.replace(cx.onset);
+            // What is only inferred is told of, and no more.
+            let counts = demands(text) && state.answers < cx.limits.nudge;
+            return prompted.filter(|_| counts).and_then(|prompted| state.answered(prompted, cx));
         }
         if prompts(fact) {
             state.told = 0;
@@ -199,10 +204,12 @@ mod tests {
     fn empty_answers_leave_no_trace() {
         let told = |text: &str| format!(r#"{{"type":"message","role":"system","text":"{text}"}}"#);
         let demand = told("Every answer must hold exactly one call of a tool.");
-        for (times, level) in [(5, Nudge), (7, Block), (11, Halt)] {
-            events("{}", core::iter::repeat_n(&demand, times)).last(RULE, level);
-        }
+        events("{}", core::iter::repeat_n(&demand, 5)).last(RULE, Nudge);
+        events("{}", core::iter::repeat_n(&demand, 20)).strongest(RULE, Nudge);
         events("{}", core::iter::repeat_n(&demand, 4)).expect(RULE, &[]);
+        // The same order for one agent after another.
+        let order = |at: usize| demand.replacen('{', &format!(r#"{{"agent":"{at}","#), 1);
+        events("{}", (0..20).map(order)).expect(RULE, &[]);
         // What the host logs, in few words or with figures, and what comes between calls.
         events("{}", core::iter::repeat_n(told("Request was sent."), 20)).expect(RULE, &[]);
         events("{}", (0..20).map(|at| told(&format!("The file was read in {at} steps, without errors."))))

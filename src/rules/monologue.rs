@@ -3,6 +3,7 @@
 //! Must not catch: short remarks around work ("Let me look."); answers that differ in more than a counter; an agent
 //! that hands out work in the same words while the others report news; "Waiting." after each piece of news from the
 //! host; the same answer to a heartbeat every few minutes; one remark on page after page of something long.
+//! Of an agent that says one long text after another, two of which two thirds of the sentences are the same are one text.
 //! Idea: a text that is repeated although nothing happened in between cannot have been an answer to anything new.
 //!
 //! Without a result or another agent's news in between, every occurrence counts. With work in between, only long texts
@@ -51,12 +52,13 @@ codec!(struct LongTexts { older, latest });
 /// A long text as others that hardly differ from it are compared with it.
 #[derive(Clone, Debug)]
 struct LongText {
-    agent: Key,
+    /// Key of the agent and the channel.
+    speaker: Key,
     /// Of the first of these texts.
     key: Key,
     sentences: Sentences,
 }
-codec!(struct LongText { agent, key, sentences });
+codec!(struct LongText { speaker, key, sentences });
 
 /// A long text that has not been heard for a while.
 #[derive(Clone, Copy, Debug)]
@@ -80,13 +82,20 @@ impl State {
     }
 
     /// The key of a long text: that of the latest one, if the same agent has said nearly the same.
-    fn nearly(&mut self, agent: Key, key: Key, text: &str, salt: u64) -> Key {
+    fn nearly(&mut self, speaker: Key, key: Key, text: &str, salt: u64) -> Key {
         let sentences = Sentences::of(text, salt);
         let latest = &mut self.long.get_or_insert_default().latest;
-        let same = latest.take().filter(|latest| latest.agent == agent && latest.sentences.nearly(&sentences));
+        let same = latest.take().filter(|latest| latest.speaker == speaker && latest.sentences.nearly(&sentences));
         let key = same.map_or(key, |same| same.key);
-        *latest = Some(LongText { agent, key, sentences });
+        *latest = Some(LongText { speaker, key, sentences });
         key
+    }
+
+    /// The next long text is compared with none.
+    fn ends_long(&mut self) {
+        if let Some(long) = &mut self.long {
+            long.latest = None;
+        }
     }
 
     fn keep(&mut self, text: Text) {
@@ -205,13 +214,13 @@ impl Rule for Monologue {
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         let news = state.heard.is_news(fact, cx.salt);
+        if matches!(fact, Fact::Step(..) | Fact::Synthetic(_)) || fact.host().is_some() {
+            state.ends_long();
+        }
         if news || matches!(fact, Fact::Step(..)) {
             // Whoever made the call: agents work for each other.
             let is_news = news || matches!(fact, Fact::Step(step, _) if step.is_news);
             let looks = matches!(fact, Fact::Step(step, _) if step.is_news && step.looks());
-            if let Some(long) = &mut state.long {
-                long.latest = None;
-            }
             for text in state.texts.iter_mut() {
                 (text.idle, text.fresh) = (0, text.fresh || is_news);
                 text.looks &= looks;
@@ -227,12 +236,16 @@ impl Rule for Monologue {
             Channel::Reasoning => 1,
         };
         let key = combine("monologue", &[said.key, agent, channel]);
-        let key = if said.long { state.nearly(agent, key, &message.text, cx.salt) } else { key };
+        let speaker = combine("monologue/speaker", &[agent, channel]);
+        let key = if said.long { state.nearly(speaker, key, &message.text, cx.salt) } else { key };
         let known = state.take(key);
         if known.is_none() {
             // A new text from another agent is a response; one it has said before is not.
             let others = state.texts.iter_mut().filter(|text| text.agent != agent);
             others.for_each(|text| text.idle = 0);
+        }
+        if state.long.as_ref().and_then(|long| long.latest.as_ref()).is_some_and(|latest| latest.speaker != speaker) {
+            state.ends_long();
         }
         let mut text = known.unwrap_or_else(|| Text::new(agent, key, said.long, cx.onset));
         text.is_said(Sighting { key: said.key, ..cx.here }, cx.onset);

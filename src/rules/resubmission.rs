@@ -11,7 +11,7 @@ use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
 use crate::rules::streak::{Streak, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Payload, Rule, Signal, SignalParts, View, advisory};
 use crate::state::{Call, Step, Visibility};
-use crate::text::{Empty, Key, Late, Tokens, combine, frame, mark, printable, progress, trimmed};
+use crate::text::{Edit, Empty, Key, Late, Tokens, combine, frame, mark, printable, progress, trimmed};
 use crate::tuned;
 use alloc::{boxed::Box, format, vec::Vec};
 
@@ -154,7 +154,7 @@ impl State {
         let line = step.root_line(result).map(frame);
         let wrong = line.map_or(0, |_| step.wrong(result));
         // An error that names what is new in the arguments is about another thing, unless they are a program.
-        let program = call.runs_a_program() || call.sees != Visibility::Own;
+        let program = call.runs_a_program() || call.sees != Visibility::Own || call.edit != Edit::No;
         let names = if program { "" } else { step.root_line(result).unwrap_or_default() };
         let is_again = |last: &Tokens, now: &Tokens| {
             last.alike(now) >= tuned::ATTEMPT_ALIKE.get() as usize && !now.adds(last, names)

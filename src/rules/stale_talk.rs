@@ -22,8 +22,8 @@ use crate::rules::streak::{Streak, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Payload, Rule, Signal, SignalParts};
 use crate::state::{Call, Onset, Recent, Ring, Sighting, Step, Time, agent_key};
 use crate::text::{
-    Asks, Goal, Key, Vocabulary, combine, complains, figures, first_mark, frame, mark, mistake, plain_words, quoted,
-    root_line, salted, thinks, trimmed,
+    Asks, Goal, Key, Vocabulary, combine, complains, counts_steps, figures, first_mark, frame, mark, mistake,
+    plain_words, quoted, root_line, salted, trimmed,
 };
 use crate::tuned;
 use alloc::{boxed::Box, format, vec::Vec};
@@ -297,9 +297,8 @@ impl Talk {
     /// A call is made, which is an action even if no result is logged, unless it only notes down a thought. Numbered
     /// thoughts get on.
     fn calls(&mut self, call: &Call, payload: &Payload<'_>, cx: &Cx<'_>) -> Option<Signal> {
-        let thinks = thinks(&call.name);
-        self.pending |= !thinks;
-        if !thinks || custody::numbered(payload) {
+        self.pending |= !call.thinks;
+        if !call.thinks || custody::numbered(payload) {
             self.thoughts = None;
             return None;
         }
@@ -310,6 +309,7 @@ impl Talk {
 
     /// Work is handed over.
     fn hands_over(&mut self, call: &Payload<'_>, cx: &Cx<'_>) -> Option<Signal> {
+        self.thoughts = None;
         for said in custody::said(call) {
             if self.learn(&said, &Goal::of(&said, core::iter::empty())).report {
                 self.custody.ends();
@@ -412,7 +412,7 @@ impl Talk {
         } else {
             self.answered.hears(text, fresh, cx);
         }
-        let idle = !core::mem::take(&mut self.called);
+        let idle = !core::mem::take(&mut self.called) && !self.pending;
         if !again {
             self.demands = Streak::default();
         } else if idle && text.len() >= DEMAND && (self.since.is_some() || !self.speakers.is_empty()) {
@@ -442,7 +442,8 @@ impl Talk {
         self.speaks(cx.onset.at);
         if core::mem::take(&mut self.pending) {
             self.messages.clear();
-            (self.hollow, self.chat, self.since) = (Streak::default(), None, Some(0));
+            self.answered.ends();
+            (self.hollow, self.chat, self.parrot, self.since) = (Streak::default(), None, None, Some(0));
         }
         let text = unlabelled(text);
         let goal = Goal::of(text, core::iter::empty());
@@ -545,12 +546,11 @@ impl Talk {
     }
 }
 
-/// A message without a label in brackets that the harness puts before it: `[step 4, state ACT]`.
+/// A message without a label in brackets that counts the agent's steps: `[step 4, state ACT]`.
 fn unlabelled(text: &str) -> &str {
-    let label = |text: &str| text.strip_prefix('[')?.split_once(']').map(|(label, _)| label.len() + 2);
     let text = text.trim_start();
-    let length = label(text).filter(|length| *length <= LABEL).unwrap_or(0);
-    text.get(length..).map_or(text, str::trim_start)
+    let label = text.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+    label.filter(|(label, _)| label.len() <= LABEL && counts_steps(label)).map_or(text, |(_, text)| text.trim_start())
 }
 
 /// Whether a text holds a piece of code.
@@ -602,6 +602,7 @@ impl Rule for StaleTalk {
         .and(Facts::USER_MESSAGE)
         .and(Facts::CALL)
         .and(Facts::STEP)
+        .and(Facts::NOT_RUN)
         .and(Facts::SYNTHETIC)
         .and(Facts::REPORT);
     type State = State;
@@ -609,7 +610,7 @@ impl Rule for StaleTalk {
     #[inline]
     fn heeds(state: &State, fact: &Fact<'_>, _: &Cx<'_>) -> bool {
         match fact {
-            Fact::Call(call, _) => call.asks == Asks::Handover || state.0.is_some(),
+            Fact::Call(call, _) => call.asks == Asks::Handover || call.thinks || state.0.is_some(),
             Fact::Step(..) => state.0.is_some(),
             _ => true,
         }
@@ -621,12 +622,18 @@ impl Rule for StaleTalk {
                 if call.asks == Asks::Handover {
                     return state.0.get_or_insert_default().hands_over(payload, cx);
                 }
-                return state.0.as_mut()?.calls(call, payload, cx);
+                let talk = if call.thinks { state.0.get_or_insert_default() } else { state.0.as_mut()? };
+                return talk.calls(call, payload, cx);
             }
             Fact::Step(step, result) => {
-                let thought = || step.call.as_ref().is_some_and(|call| thinks(&call.name));
-                if let Some(talk) = state.0.as_mut().filter(|talk| talk.thoughts.is_none() || !thought()) {
+                let thought = step.call.as_ref().is_some_and(|call| call.thinks);
+                if let Some(talk) = state.0.as_mut().filter(|talk| talk.thoughts.is_none() || !thought) {
                     talk.acted(step, &result.output);
+                }
+            }
+            Fact::NotRun(..) => {
+                if let Some(talk) = &mut state.0 {
+                    talk.pending = false;
                 }
             }
             Fact::Event(Event { body: Body::Collaboration(asked), .. }) if cx.config.collaboration.enabled => {

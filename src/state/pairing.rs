@@ -78,6 +78,8 @@ pub(crate) struct Call {
     pub(crate) watches: bool,
     /// Its tool brings something into the world each time: sends a message, takes a photo.
     pub(crate) delivers: bool,
+    /// It only notes down a thought.
+    pub(crate) thinks: bool,
     /// It only lets time pass.
     pub(crate) idles: bool,
     /// The tool is configured so that equal answers to different calls are evidence.
@@ -108,7 +110,7 @@ pub(crate) struct Call {
     pub(crate) refused: Vec<Key>,
 }
 codec!(struct Call {
-    name, tool, kind, frame, key, raw, agent, round, target, thing, mutates, writes, limit, edit, polling, watches, delivers, idles, compare_answers, quiet, asks, pages, sees, onset, pause, echo, id, task,
+    name, tool, kind, frame, key, raw, agent, round, target, thing, mutates, writes, limit, edit, polling, watches, delivers, thinks, idles, compare_answers, quiet, asks, pages, sees, onset, pause, echo, id, task,
     named, vetoed, asked, refused,
 } raw);
 
@@ -398,6 +400,7 @@ impl Call {
             pause: 0,
             watches: false,
             delivers: false,
+            thinks: false,
             idles: false,
             compare_answers: false,
             quiet: Empty::Nothing,

@@ -78,9 +78,14 @@ fn run_key(run: Option<&str>) -> Key {
     run.map_or(0, |run| key("run", run.as_bytes()))
 }
 
-/// Whether a run has been idle long enough to be forgotten. One that a human has ended stays ended.
+/// Whether a run has been idle long enough to be forgotten.
 fn idle(run: &Run, at: Option<i64>, memory: &Memory) -> bool {
-    !run.stopped && is_idle(run.now, at, memory.idle_ms)
+    is_idle(run.now, at, memory.idle_ms)
+}
+
+/// Whether it is forgotten then: one that a human has ended stays ended.
+fn ends(run: &Run, at: Option<i64>, memory: &Memory) -> bool {
+    !run.stopped && idle(run, at, memory)
 }
 
 /// Bytes that a run takes; the same on every platform, and before and after a snapshot.
@@ -183,7 +188,7 @@ impl Store {
     /// The run an event belongs to, as `record` would find it: a fresh one if it is unknown or idle.
     pub(crate) fn peek(&self, context: &Context, memory: &Memory) -> Cow<'_, Run> {
         match self.find(context.run.as_deref()) {
-            Some(run) if !idle(run, context.at, memory) => Cow::Borrowed(run),
+            Some(run) if !ends(run, context.at, memory) => Cow::Borrowed(run),
             _ => Cow::Owned(Run::default()),
         }
     }
@@ -197,7 +202,7 @@ impl Store {
             Some(at) => {
                 let at = *at;
                 if let Some(slot) = self.slot_mut(at)
-                    && idle(&slot.run, context.at, memory)
+                    && ends(&slot.run, context.at, memory)
                 {
                     *slot.run = Run::default();
                     forgotten.collected = 1;
@@ -236,7 +241,7 @@ impl Store {
         let slot = self.slots.get_mut(self.at_hand as usize)?;
         let list = list_of(&slot.run);
         let is_newest = self.lists.get(list).is_some_and(|list| list.newest == self.at_hand);
-        if !is_newest || slot.key != run_key(context.run.as_deref()) || idle(&slot.run, context.at, memory) {
+        if !is_newest || slot.key != run_key(context.run.as_deref()) || ends(&slot.run, context.at, memory) {
             return None;
         }
         self.clock.see(slot.key, context.at);
@@ -260,12 +265,12 @@ impl Store {
             for _ in 0..COLLECTED_AT_ONCE {
                 let oldest = self.lists.get(list).map_or(NONE, |list| list.oldest);
                 match self.slot(oldest) {
-                    Some(slot) if idle(&slot.run, self.clock.agreed, memory) => {
+                    Some(slot) if ends(&slot.run, self.clock.agreed, memory) => {
                         self.forget(oldest);
                         forgotten.collected += 1;
                     }
                     // It goes last, and does not keep the others.
-                    Some(slot) if slot.run.stopped => {
+                    Some(slot) if idle(&slot.run, self.clock.agreed, memory) => {
                         self.unlink(oldest);
                         self.link(oldest);
                     }

@@ -91,7 +91,7 @@ pub(crate) use lines::trimmed;
 pub(crate) use mask::{Span, Strength, normalise};
 pub(crate) use money::{cost_of, millionths};
 pub(crate) use mutation::{Edit, edit, kind, kind_of, mutates, quiet};
-pub(crate) use named::{ToolName, keeps_notes, searches, thinks};
+pub(crate) use named::{ToolName, counts_steps, keeps_notes, searches};
 pub(crate) use nature::{Nature, mistake, nature, told, transient, waited};
 pub(crate) use nearest::{meant, nearest};
 pub(crate) use novelty::{BLOCK_WORDS, Novelty};

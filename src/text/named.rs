@@ -11,8 +11,8 @@ use alloc::vec::Vec;
 /// Verbs that change something, as words of a tool's name or as its action.
 pub(super) const WRITES: &str = "add append apply approve archive assign book buy cancel change charge checkout \
     close commit copy create created delete deploy disable drop edit edited enable erase exchange fill grant import \
-    insert install invite kill merge mkdir modify move notify overwrite patch pay place post publish purchase push \
-    put rebase refund register remove rename replace reply reset restart restore return reverse revert revoke rm save \
+    insert install invite kill merge mkdir modify move notify overwrite patch pay post publish purchase push put \
+    rebase refund register remove rename replace reply reset restart restore return reverse revert revoke rm save \
     schedule send set submit transfer turn undo uninstall unset update upload upsert write";
 
 /// Verbs that only read. The first verb in a name decides, so `get_post` and `list_updates` change nothing.
@@ -21,8 +21,8 @@ const READS: &str = "analyze browse calculate cat check count describe diff expl
     validate verify view wait watch";
 
 /// Verbs of [`WRITES`] that are nouns as well, and verbs that show they are one when they follow: `archive_search`.
-const THINGS: &str = "archive book commit patch place post register return schedule transfer";
-const LOOKS: &str = "details fetch find get info lookup read retrieve search";
+const THINGS: &str = "archive book commit patch post register return schedule transfer";
+const LOOKS: &str = "fetch find get lookup read retrieve search";
 
 /// Words in the names of tools that report problems, and may print nothing when there are none.
 const COMPLAINS: &str = "compile eslint format lint linter test tests tsc typecheck";
@@ -38,8 +38,8 @@ pub(crate) fn keeps_notes(tool: &str) -> bool {
 }
 
 /// Verbs of tools that bring something into the world each time they are called, in more than one copy.
-const DELIVERS: &str = "book buy charge create email invite invoice mail notify order pay photo place print \
-    publish purchase refund register reserve send submit transfer";
+const DELIVERS: &str = "book buy charge create email invite mail notify pay photo print publish purchase refund \
+    register reserve send submit transfer";
 
 /// Whether a tool of this name searches.
 pub(crate) fn searches(tool: &str) -> bool {
@@ -49,9 +49,12 @@ pub(crate) fn searches(tool: &str) -> bool {
 /// Words in the names of tools that only note down a thought.
 const THINKS: &str = "reflect reflection think thinking thought thoughts";
 
-/// Whether a tool of this name does nothing but note down a thought.
-pub(crate) fn thinks(tool: &str) -> bool {
-    any_in(THINKS, tool)
+/// Words in the labels of a harness that counts the steps of an agent.
+const STEPS: &str = "attempt cycle iteration phase round step turn";
+
+/// Whether a label before a message counts the steps of an agent.
+pub(crate) fn counts_steps(label: &str) -> bool {
+    any_in(STEPS, label)
 }
 
 /// Words that make a tool a shell.
@@ -92,6 +95,8 @@ pub(crate) struct ToolName {
     pub(super) delegates: bool,
     /// It brings something into the world each time: sends a message, places an order.
     pub(crate) delivers: bool,
+    /// It only notes down a thought.
+    pub(crate) thinks: bool,
     /// It hands over control, and only says to whom.
     pub(crate) hands_over: bool,
     /// It waits.
@@ -146,7 +151,8 @@ impl ToolName {
                 || any(ARRIVES) && !any("by") && (verb(tool) == Some(false) || any(SEARCHES)),
             action: Action::default(),
             delegates: same(tool, "task") || any(DELEGATES),
-            delivers: any(DELIVERS),
+            delivers: delivers(tool),
+            thinks: any(THINKS) && verb(tool).is_none(),
         }
     }
 
@@ -240,8 +246,24 @@ fn is_shell(tool: &str) -> bool {
         || any_in(ELSEWHERE, tool) && any_in("exec execute", tool)
 }
 
+/// Whether a name is about placing an order, a bet, a bid or a trade.
+fn places(name: &str) -> bool {
+    let mut before = "";
+    name_words(name)
+        .any(|word| same(core::mem::replace(&mut before, word), "place") && is_in("bet bid order trade", word))
+}
+
+/// Whether the first known verb in a name brings something into the world each time.
+fn delivers(name: &str) -> bool {
+    let known = |word: &&str| is_in(DELIVERS, word) || is_in(WRITES, word) || is_in(READS, word);
+    places(name) || name_words(name).find(known).is_some_and(|word| is_in(DELIVERS, word))
+}
+
 /// Whether the first known verb in a name changes something.
 fn verb(name: &str) -> Option<bool> {
+    if places(name) {
+        return Some(true);
+    }
     let mut words = name_words(name);
     let (word, write) = words.find_map(|word| {
         let write = is_in(WRITES, word);
@@ -278,8 +300,7 @@ mod tests {
 
     #[test]
     fn verbs() {
-        for tool in ["archive_search", "mcp__desk__post_get", "bookLookup", "get_post", "place_details", "list_updates"]
-        {
+        for tool in ["archive_search", "mcp__desk__post_get", "bookLookup", "get_post", "list_updates"] {
             assert_eq!(verb(tool.rsplit("__").next().unwrap_or_default()), Some(false), "{tool}");
         }
         for tool in [
@@ -297,6 +318,13 @@ mod tests {
             assert_eq!(verb(tool), Some(true), "{tool}");
         }
         assert_eq!(verb("weather"), None);
+        assert_eq!(verb("place_details"), None);
+        for tool in ["send_email", "mcp__shop__place_order", "createTicket", "take_photo"] {
+            assert!(delivers(tool), "{tool}");
+        }
+        for tool in ["move_email", "get_book", "update_register", "place_photos_search", "order_status"] {
+            assert!(!delivers(tool) || tool.starts_with("place"), "{tool}");
+        }
     }
 
     #[test]

@@ -166,8 +166,9 @@ fn chooses(sentence: &str) -> Sweep {
     let some = |of: usize| words.iter().skip(of).take(BEFORE_NUMBER);
     let many =
         |of: usize| some(of).next().is_some_and(|word| is_in(OURS, word)) && some(of + 1).any(|word| is_many(word));
-    let each = words.windows(2).position(|pair| matches!(*pair, [each, of] if same(each, "each") && is_in(OF, of)));
-    let counted = |of: usize| some(of + 2).filter_map(|word| number(word)).any(|count| count >= MANY);
+    let for_each = |three: &[&str]| matches!(*three, [order, each, of] if same(order, "for") && same(each, "each") && is_in(OF, of));
+    let each = words.windows(3).position(for_each);
+    let counted = |of: usize| some(of + 3).filter_map(|word| number(word)).any(|count| count >= MANY);
     match (words.as_slice(), of) {
         // `Check for each of these 26 people whether they are customers`.
         _ if each.is_some_and(counted) => Sweep::Many,

@@ -7,7 +7,7 @@ use super::lines::{Lines, first_line, trimmed};
 use super::mask::Span;
 use super::scan::{BLOCK, MARKED, holds_mark, padded, unmarked_line_ends};
 use super::sorted;
-use super::words::{Sum, is_in, runs, same_start, spaced};
+use super::words::{Sum, has_figure, is_in, runs, same_start, spaced};
 use crate::codec::codec;
 use crate::model::ToolCall;
 use alloc::{string::String, vec::Vec};
@@ -474,6 +474,9 @@ fn is_none(line: &str, from: usize, to: usize) -> bool {
     is_in(NOTHING, value) || matches!(value, "[]" | "{}" | "\"\"" | "''")
 }
 
+/// Bytes from which a word names something.
+const NAMES: usize = 4;
+
 /// The tokens of a call's arguments, as sorted hashes, each with its number of occurrences.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tokens {
@@ -537,11 +540,15 @@ impl Tokens {
         usize::try_from((shared * 200).checked_div(both).unwrap_or(100)).unwrap_or(100)
     }
 
-    /// Whether a text, such as an error, names something that these tokens have and the `other` ones have not.
+    /// Whether a text, such as an error, says a word of some length, or a figure, that these tokens have and the `other`
+    /// ones have not.
     pub(crate) fn adds(&self, other: &Self, text: &str) -> bool {
         let holds = |tokens: &Self, hash| tokens.counts.binary_search_by_key(&hash, |(known, _)| *known).is_ok();
+        let words = text.split(|char: char| !char.is_alphanumeric() && char != '_');
         let mut adds = false;
-        each_token(text, |hash| adds |= holds(self, hash) && !holds(other, hash));
+        for word in words.filter(|word| word.len() >= NAMES || has_figure(word)) {
+            each_token(word, |hash| adds |= holds(self, hash) && !holds(other, hash));
+        }
         adds
     }
 

@@ -60,7 +60,7 @@ const MOST: usize = 24;
 const FEWEST: usize = 4;
 const TELLS: usize = 12;
 
-/// The sentences and lines of a long text, by their letters, ignoring case.
+/// Marks of the different sentences and lines of a long text, by their letters, ignoring case, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sentences(Vec<u32>);
 codec!(struct Sentences(_));
@@ -74,7 +74,12 @@ impl Sentences {
             (letters.len() >= TELLS).then(|| mark(salted("said/sentence", salt, letters.as_bytes())))
         };
         let parts = head(text, COMPARED).split(['\n', '.', '!', '?', '。', '！', '？']);
-        Self(parts.filter_map(sentence).take(MOST).collect())
+        let mut sentences: Vec<u32> = parts.filter_map(sentence).collect();
+        // The smallest marks are a sample of all of them, wherever they stand.
+        sentences.sort_unstable();
+        sentences.dedup();
+        sentences.truncate(MOST);
+        Self(sentences)
     }
 
     /// Whether at least two thirds of the sentences of both are the same.
@@ -103,6 +108,7 @@ fn calculates(text: &str) -> bool {
 mod tests {
     use super::{ComparedMessage, Sentences};
     use alloc::format;
+    use alloc::string::String;
 
     fn said(text: &str) -> Option<ComparedMessage> {
         super::said(text, 0)
@@ -135,5 +141,15 @@ mod tests {
         assert!(!Sentences::of("The quay is swept. Done.", 7).nearly(&Sentences::of("The quay is swept. Done.", 7)));
         assert!(!Sentences::of(&"Done. ".repeat(40), 7).nearly(&Sentences::of(&"Done. ".repeat(40), 7)));
         assert_ne!(one, Sentences::default());
+        // One long beginning, and a sentence said over and over.
+        let under = |word: &str| {
+            let of = |what: &str, word: &str| {
+                (0..30).map(|at| format!("{what} {word}{}. ", "x".repeat(at))).collect::<String>()
+            };
+            Sentences::of(&(of("the heading of all", "") + &of("a sentence of its own about", word)), 7)
+        };
+        assert!(!under("ropes").nearly(&under("lamps")));
+        let other = "The mole is long. The pier is short. The buoy is red. The gate is shut.";
+        assert!(!Sentences::of(&"The quay is swept. ".repeat(4), 7).nearly(&Sentences::of(other, 7)));
     }
 }

@@ -96,26 +96,30 @@ const NAME: usize = 40;
 /// Letters with which different names begin differently.
 const BEGINS: usize = 3;
 
-/// Most arguments of a call that names a thing.
+/// Most arguments of a call that names a thing, and names of arguments that say how, and not what.
 const NAMED: usize = 3;
+const OPTIONS: &str =
+    "action encoding format kind lang language locale method mode op operation order sort status type unit units";
 
 /// A mark of how the arguments of a call begin, if there are few and they may name a thing: `{"city": "Bern"}`,
 /// `{"name": "Ada", "region": "eu"}`; 0 if not. Guesses at one name begin alike.
 pub(crate) fn thing(call: &ToolCall, tool: &ToolName, salt: u64) -> u32 {
     let Some(arguments) = named_arguments(call).filter(|_| !tool.runs_code()) else { return 0 };
     let mut begins = String::new();
-    let told = arguments.iter().filter(|(name, value)| !is_rationale(name) && value.is_string());
-    for (at, (name, value)) in told.enumerate() {
+    let mut letters = 0;
+    for (at, (name, value)) in arguments.iter().filter(|(name, _)| !is_rationale(name)).enumerate() {
         let thing = value.as_str().unwrap_or_default();
-        let is_name = thing.len() <= NAME
+        let is_name = !thing.is_empty()
+            && thing.len() <= NAME
             && !thing.contains(|char: char| !char.is_alphanumeric() && !" -_.'".contains(char))
             && thing.chars().take(BEGINS).all(char::is_alphabetic);
-        if at == NAMED || !is_name || is_asked(name) {
+        if at == NAMED || !is_name || is_asked(name) || is_name_in(OPTIONS, name) {
             return 0;
         }
         begins.extend(thing.chars().take(BEGINS));
+        letters = letters.max(thing.chars().take(BEGINS).count());
     }
-    if begins.len() < BEGINS { 0 } else { mark(salted("thing", salt, lower_text(&begins).as_bytes())) }
+    if letters < BEGINS { 0 } else { mark(salted("thing", salt, lower_text(&begins).as_bytes())) }
 }
 
 /// Beginnings of the line that names the first file of a patch, and the lines among which it is.

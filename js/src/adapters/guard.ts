@@ -723,22 +723,24 @@ function outcome(result: GuardedResult): { outcome: Outcome; output: unknown } {
   if (error !== undefined) {
     const name = error instanceof Error ? error.name : "";
     const told: Outcome = name === "TimeoutError" ? "timeout" : name === "AbortError" ? "not-executed" : "error";
-    return { outcome: result.outcome ?? told, output: error instanceof Error ? error.message : plain(error) };
+    return { outcome: result.outcome ?? told, output: error instanceof Error ? ends(error.message) : plain(error) };
   }
   const failed = typeof output === "object" && output !== null && "isError" in output && output.isError === true;
   return { outcome: result.outcome ?? (failed ? "error" : "ok"), output: plain(output) ?? "" };
 }
 
-/** A value in a form that JSON can represent; text if it has cycles or is nested too deeply, its ends if it is long. */
+/** A value in a form that JSON can represent; text if it has cycles or is nested too deeply; of long texts the ends. */
 function plain(value: unknown): unknown {
   if (typeof value === "string") return ends(value);
   if (value === undefined) return value;
   try {
-    const carried = JSON.stringify(value, (_, part) => (typeof part === "bigint" ? `${part}` : part));
-    if (carried === undefined) return String(value);
-    return carried.length <= LONGEST && shallow(carried) ? JSON.parse(carried) : ends(carried);
+    const carried = JSON.stringify(value, (_, part) =>
+      typeof part === "bigint" ? `${part}` : typeof part === "string" ? ends(part) : part,
+    );
+    if (carried === undefined) return ends(String(value));
+    return carried.length <= 2 * LONGEST && shallow(carried) ? JSON.parse(carried) : ends(carried);
   } catch {
-    return String(value);
+    return ends(String(value));
   }
 }
 

@@ -228,6 +228,3 @@ fn acted_upon(words: &[&str]) -> String {
     }
     slug(&mut object.into_iter(), 4)
 }
-
-#[cfg(test)]
-mod tests {}
