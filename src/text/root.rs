@@ -544,10 +544,10 @@ impl Tokens {
     /// ones have not.
     pub(crate) fn adds(&self, other: &Self, text: &str) -> bool {
         let holds = |tokens: &Self, hash| tokens.counts.binary_search_by_key(&hash, |(known, _)| *known).is_ok();
-        let words = text.split(|char: char| !char.is_alphanumeric() && char != '_');
         let mut adds = false;
-        for word in words.filter(|word| word.len() >= NAMES || has_figure(word)) {
-            each_token(word, |hash| adds |= holds(self, hash) && !holds(other, hash));
+        for (from, to) in runs::<b'_'>(text) {
+            let word = text.get(from..to).filter(|word| word.len() >= NAMES || has_figure(word));
+            each_token(word.unwrap_or_default(), |hash| adds |= holds(self, hash) && !holds(other, hash));
         }
         adds
     }

@@ -1,5 +1,5 @@
 use crate::codec::codec;
-use crate::text::{Key, case::lower, ends::head, mark, salted, words::spaced};
+use crate::text::{Key, case::lower, ends::head, mark, salted, sorted, words::spaced};
 use alloc::{string::String, vec::Vec};
 
 /// Words from which small figures make no difference: "Done with 3" is an answer, a sentence with a counter is a
@@ -67,16 +67,19 @@ codec!(struct Sentences(_));
 
 impl Sentences {
     pub(crate) fn of(text: &str, salt: u64) -> Self {
-        let mut letters = String::new();
-        let sentence = |part: &str| {
-            letters.clear();
-            letters.extend(part.chars().filter(|char| char.is_alphabetic()).map(lower));
-            (letters.len() >= TELLS).then(|| mark(salted("said/sentence", salt, letters.as_bytes())))
-        };
-        let parts = head(text, COMPARED).split(['\n', '.', '!', '?', '。', '！', '？']);
-        let mut sentences: Vec<u32> = parts.filter_map(sentence).collect();
+        let (mut letters, mut sentences) = (String::new(), Vec::new());
+        for char in head(text, COMPARED).chars().chain(['\n']) {
+            if char.is_alphabetic() {
+                letters.push(lower(char));
+            } else if matches!(char, '\n' | '.' | '!' | '?' | '。' | '！' | '？') {
+                if letters.len() >= TELLS {
+                    sentences.push(mark(salted("said/sentence", salt, letters.as_bytes())));
+                }
+                letters.clear();
+            }
+        }
         // The smallest marks are a sample of all of them, wherever they stand.
-        sentences.sort_unstable();
+        let mut sentences = sorted(sentences);
         sentences.dedup();
         sentences.truncate(MOST);
         Self(sentences)
