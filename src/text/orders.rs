@@ -156,8 +156,6 @@ const OF: &str = "das de dei delle den der di dos of";
 const OURS: &str = "my our the their these those your";
 /// Words after those within which the number stands: `which of our 24 shards`.
 const BEFORE_NUMBER: usize = 3;
-/// Things of which each is asked about that are many.
-const MANY: u32 = 5;
 
 /// Whether a sentence asks which of several things is meant, says how many they are, or has each of them looked at.
 fn chooses(sentence: &str) -> Sweep {
@@ -166,12 +164,7 @@ fn chooses(sentence: &str) -> Sweep {
     let some = |of: usize| words.iter().skip(of).take(BEFORE_NUMBER);
     let many =
         |of: usize| some(of).next().is_some_and(|word| is_in(OURS, word)) && some(of + 1).any(|word| is_many(word));
-    let for_each = |three: &[&str]| matches!(*three, [order, each, of] if same(order, "for") && same(each, "each") && is_in(OF, of));
-    let each = words.windows(3).position(for_each);
-    let counted = |of: usize| some(of + 3).filter_map(|word| number(word)).any(|count| count >= MANY);
     match (words.as_slice(), of) {
-        // `Check for each of these 26 people whether they are customers`.
-        _ if each.is_some_and(counted) => Sweep::Many,
         // `Check if any of the links are dead`: some may well be.
         ([first, second, third, ..], _) if is_in(SEE, first) && is_in("if whether", second) && is_in(THAT, third) => {
             Sweep::Many
@@ -394,7 +387,6 @@ mod tests {
             "Prüfe die Häfen nacheinander",
             "Try them one by one",
             "Which of these 10 names are free?",
-            "Find out for each of these 26 people whether they own a boat: Ada, Bo",
             "Check which of the 20 links are dead",
             "Find which of our twenty lamp lists has Ida's name.",
             "Welche der 12 Häfen antworten nicht?",

@@ -117,7 +117,6 @@ static LAST_WORDS: Lexicon = Lexicon::of(&[
 /// What a word and those before it, newest first, say together.
 fn ends(word: &str, before: &[&str; NEAR + 1]) -> Option<Refusal> {
     const GIVES: Sieve = Sieve::of(&[GIVEN]);
-    const REFUSES: Sieve = Sieve::of(&[REFUSED]);
     let is = same;
     let given = |word: &str| GIVES.passes_name(word) && is_in(GIVEN, word);
     let near = |matches: &dyn Fn(&str) -> bool| before.iter().any(|word| matches(word));
@@ -144,7 +143,7 @@ fn ends(word: &str, before: &[&str; NEAR + 1]) -> Option<Refusal> {
     if is(word, "found") && is(last, "not") && near(&|word| is(word, "tool")) {
         return Some(Refusal::UnknownTool);
     }
-    let refused = |word: &str| REFUSES.passes_name(word) && is_in(REFUSED, word);
+    let refused = |word: &str| is_in(REFUSED, word);
     let decided = (is(last, "by") && refused(second) || is(last, "the") && is(second, "by") && refused(third))
         && is_in(DECIDERS, word)
         || refused(word) && (is_in(DECIDERS, last) || is_in(DECIDERS, second) && is(last, "has"));
