@@ -94,8 +94,8 @@ function written(code: ErrorCode): (field: string, value: unknown) => unknown {
       throw new LoopwardenError({ code, message, field: place(root, this, field), value: String(value) });
     }
     if (value === undefined && field === "output" && code === "invalid-event" && this === root) return null;
-    // JSON would leave it out. Below the top level of an event it is the tool's business.
-    if (typeof value === "function" && field !== "" && (code !== "invalid-event" || this === root)) {
+    // JSON would leave it out, and the setting would be the default.
+    if (typeof value === "function" && field !== "" && code === "invalid-config") {
       throw refused(code, place(root, this, field), "function");
     }
     if (typeof value === "bigint") throw refused(code, place(root, this, field), `${value}n`);
