@@ -318,6 +318,12 @@ mod tests {
         events("{}", (0..3).map(report)).expect(RULE, &[(2, Nudge)]);
         // What is done in between is reported on.
         events("{}", (0..4).flat_map(|at| [report(at), CALL.into(), WORK.into()])).expect(RULE, &[]);
+        // A reviewer asks for another version each time.
+        let review = |at: usize| {
+            let remark = ["Shorter, please.", "Warmer, please.", "Add the date.", "Without the crane."][at];
+            says(remark).replacen('{', r#"{"agent":"reviewer","#, 1)
+        };
+        events("{}", (0..4).flat_map(|at| [report(at), review(at)])).expect(RULE, &[]);
         // The same beginning, and another report each time.
         let other = |at: usize| {
             let line = |line: &str| format!("{line} by {}", ["Ada", "Bo", "Cy", "Di"][at]);

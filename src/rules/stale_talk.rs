@@ -703,6 +703,18 @@ mod tests {
     }
 
     #[test]
+    fn labels_that_count_steps() {
+        use super::unlabelled;
+        for labelled in ["[step 4, state ACT] Read the log.", " [Turn 12]  Read the log.", "Read the log."] {
+            assert_eq!(unlabelled(labelled), "Read the log.");
+        }
+        // What a label names is a part of the message.
+        for named in ["[Ticket 4711] solved", "[src/quay.rs] read", "[Ada] yes", "[step 4 is open"] {
+            assert_eq!(unlabelled(named), named);
+        }
+    }
+
+    #[test]
     fn a_slot_that_stays_empty() {
         dialogue(&[
             ("Please send me the booking code so that I can look into it.", "I lost it."),
