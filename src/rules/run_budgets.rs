@@ -104,10 +104,6 @@ macro_rules! rows {
             fn standing(state: &u32) -> u32 {
                 *state
             }
-
-            fn fits(_: &u32) -> bool {
-                true
-            }
         }
     )*};
 }

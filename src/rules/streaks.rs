@@ -1,25 +1,24 @@
 //! The family of streaks: the same thing in a row (a call, a tool, an agent or the run) until something ends it.
 //!
 //! A rule of the family is a [`Row`]: how facts affect its streaks, and what it reports. Counting, bounds, snapshots
-//! and signals are shared code. To add a rule: its row in one of the files below, its name in `rows!` there, its place
+//! and signals are shared code. To add a rule: its row in one of the files below, its name in `rows!` here, its place
 //! in the order of checks (`registry!`), and its cases.
 
 mod calls;
 mod failures;
 mod turns;
 
-pub(crate) use calls::{BlindRepeat, CallFlood, RemadeChange, UnansweredCall};
-pub(crate) use failures::{ConsecutiveErrors, FailingTarget, FailureStreak};
-pub(crate) use turns::{BlankTurns, CompactionLoop, HookLoop};
-
 use crate::codec::codec;
 use crate::model::{HaltReason, Level, Recommendation};
 use crate::rules::streak::{Streak, capped_confidence};
-use crate::rules::{Budget, Cx, Fact, Facts, Limits, Outlook, Signal, SignalParts, View, advisory};
-use crate::state::{Onset, Ring, Sighting};
+use crate::rules::{Budget, Cx, Fact, Facts, Limits, Outlook, Rule, Signal, SignalParts, View, advisory};
+use crate::state::{Flow, Onset, Ring, ScopeKeys, Sighting};
 use crate::text::{Key, mark};
 use alloc::{borrow::Cow, string::String};
+use calls::{BLIND_REPEAT, CALL_FLOOD, REMADE_CHANGE, UNANSWERED_CALL};
+use failures::{CONSECUTIVE_ERRORS, FAILING_TARGET, FAILURE_STREAK};
 use smol_str::SmolStr;
+use turns::{BLANK_TURNS, COMPACTION_LOOP, HOOK_LOOP};
 
 /// By how much the thresholds above a nudge are multiplied for failures on ever other targets.
 const ELSEWHERE: u32 = 4;
@@ -261,52 +260,44 @@ macro_rules! rows {
     ($($name:ident = $row:ident),* $(,)?) => {$(
         pub(crate) struct $name;
 
-        impl $crate::rules::Rule for $name {
+        impl Rule for $name {
             const ID: &'static str = $row.id;
             const ABOUT: &'static str = $row.about;
             const UNIT: &'static str = $row.unit;
-            const LIMITS: $crate::rules::Limits = $row.limits;
+            const LIMITS: Limits = $row.limits;
             // A budget belongs to the whole run.
             const IN_LANE: bool = $row.budget.is_none();
-            const SEES: $crate::rules::Facts = $row.sees;
-            const BUDGET: Option<$crate::rules::Budget> = $row.budget;
-            type State = $crate::rules::streaks::Streaks;
+            const SEES: Facts = $row.sees;
+            const BUDGET: Option<Budget> = $row.budget;
+            type State = Streaks;
 
             #[inline]
-            fn heeds(
-                state: &Self::State,
-                fact: &$crate::rules::Fact<'_>,
-                _cx: &$crate::rules::Cx<'_>,
-            ) -> bool {
-                ($row.heeds)(state, fact)
+            fn heeds(streaks: &Streaks, fact: &Fact<'_>, _: &Cx<'_>) -> bool {
+                ($row.heeds)(streaks, fact)
             }
 
-            fn observe(
-                state: &mut Self::State,
-                fact: &$crate::rules::Fact<'_>,
-                cx: &$crate::rules::Cx<'_>,
-            ) -> Option<$crate::rules::Signal> {
-                $row.observe(state, fact, cx)
+            fn observe(streaks: &mut Streaks, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
+                $row.observe(streaks, fact, cx)
             }
 
-            fn outlook(state: &Self::State, view: &$crate::rules::View<'_>) -> $crate::rules::Outlook {
-                $row.outlook(state, view)
+            fn outlook(streaks: &Streaks, view: &View<'_>) -> Outlook {
+                $row.outlook(streaks, view)
             }
 
-            fn outlook_of(
-                state: &Self::State,
-                whose: &$crate::state::ScopeKeys,
-                _flow: &$crate::state::Flow<'_>,
-                view: &$crate::rules::View<'_>,
-            ) -> $crate::rules::Outlook {
-                let whole = !Self::IN_LANE && *whose == $crate::state::ScopeKeys::default();
-                if whole { $row.outlook(state, view) } else { $crate::rules::Outlook::default() }
+            fn outlook_of(streaks: &Streaks, whose: &ScopeKeys, _: &Flow<'_>, view: &View<'_>) -> Outlook {
+                let whole = !Self::IN_LANE && *whose == ScopeKeys::default();
+                if whole { $row.outlook(streaks, view) } else { Outlook::default() }
             }
 
-            fn fits(state: &Self::State) -> bool {
-                $row.fits(state)
+            fn fits(streaks: &Streaks) -> bool {
+                $row.fits(streaks)
             }
         }
     )*};
 }
-use rows;
+
+rows! {
+    CallFlood = CALL_FLOOD, UnansweredCall = UNANSWERED_CALL, BlindRepeat = BLIND_REPEAT, RemadeChange = REMADE_CHANGE,
+    FailureStreak = FAILURE_STREAK, FailingTarget = FAILING_TARGET, ConsecutiveErrors = CONSECUTIVE_ERRORS,
+    BlankTurns = BLANK_TURNS, HookLoop = HOOK_LOOP, CompactionLoop = COMPACTION_LOOP
+}

@@ -1,22 +1,15 @@
 //! Streaks of calls, whatever their results.
 
-use super::{One, Row, Words, rows};
+use super::{One, Row, Words};
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::{Fact, Facts, Limits};
 use crate::text::{Edit, combine, printable};
 use alloc::format;
 
-rows! {
-    CallFlood = CALL_FLOOD,
-    UnansweredCall = UNANSWERED_CALL,
-    BlindRepeat = BLIND_REPEAT,
-    RemadeChange = REMADE_CHANGE,
-}
-
 /// Catches: one parallel round full of copies of the same call.
 /// Must not catch: batches over different targets; a copy or two, which models make by mistake.
 /// Idea: a cap on turns does not see a loop within a single turn, and the unit of all other rules is the round.
-const CALL_FLOOD: Row = Row {
+pub(super) const CALL_FLOOD: Row = Row {
     id: "call-flood",
     about: "Copies of one call within one round.",
     unit: "copies",
@@ -55,7 +48,7 @@ const MOMENT: i64 = 200;
 /// Catches: a call that is repeated although it never gets a result.
 /// Must not catch: copies within one parallel round or at one moment; a call that was answered or turned away in the meantime.
 /// Idea: an agent whose results get lost asks again for ever; the fault is the harness's, and only the host can fix it.
-const UNANSWERED_CALL: Row = Row {
+pub(super) const UNANSWERED_CALL: Row = Row {
     id: "unanswered-call",
     about: "The same call again and again although it is never answered.",
     unit: "calls",
@@ -101,7 +94,7 @@ const UNANSWERED_CALL: Row = Row {
 /// Catches: one call, byte for byte, a hundred times in a row although its outcome keeps changing.
 /// Must not catch: polling and stepping of ordinary length.
 /// Idea: a changed outcome is progress, but not indefinitely.
-const BLIND_REPEAT: Row = Row {
+pub(super) const BLIND_REPEAT: Row = Row {
     id: "blind-repeat",
     about: "The same call, byte for byte, again and again without a break, whatever its outcome.",
     unit: "calls in a row",
@@ -142,7 +135,7 @@ const BLIND_REPEAT: Row = Row {
 /// error of its own.
 /// Must not catch: builds, deployments and copies after each edit; an edit that is reverted once; an edit that failed.
 /// Idea: only something new is progress. In runs that reached their goal, hardly any change is made a third time.
-const REMADE_CHANGE: Row = Row {
+pub(super) const REMADE_CHANGE: Row = Row {
     id: "remade-change",
     about: "The same change made again after others that undid it.",
     unit: "times again",

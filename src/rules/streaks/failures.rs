@@ -1,24 +1,18 @@
 //! Streaks of failures.
 
-use super::{One, Row, Words, rows};
+use super::{One, Row, Words};
 use crate::model::{Body, Event, HaltReason, Outcome, Recommendation};
 use crate::rules::{Budget, Fact, Facts, Limits};
 use crate::state::{Sighting, Visibility};
 use crate::text::{combine, key, mark, number, printable, salted};
 use alloc::format;
 
-rows! {
-    FailureStreak = FAILURE_STREAK,
-    FailingTarget = FAILING_TARGET,
-    ConsecutiveErrors = CONSECUTIVE_ERRORS,
-}
-
 /// Catches: a tool that has stopped working for this agent: nothing but failures, whatever they say.
 /// Must not catch: a tool that works now and then; failing checks with new edits in between; searches that find
 /// nothing; checks on something still in progress. Failures of one class belong to `repeated-error`, which says more
 /// about them.
 /// Idea: errors that differ each time escape every comparison; the fact that none of the calls worked does not.
-const FAILURE_STREAK: Row = Row {
+pub(super) const FAILURE_STREAK: Row = Row {
     id: "failure-streak",
     about: "One tool failing many times in a row, in whatever way.",
     unit: "failures in a row",
@@ -76,7 +70,7 @@ const FAILURE_STREAK: Row = Row {
 /// Must not catch: different things wrong with one file; errors that end with a new change or a successful look at the
 /// target. Repeats of one call belong to `repeated-call`.
 /// Idea: one agent after another and one tool after another tries a dead resource; each sees only its own share.
-const FAILING_TARGET: Row = Row {
+pub(super) const FAILING_TARGET: Row = Row {
     id: "failing-target",
     about: "One target failing in the same way through any tool or agent.",
     unit: "failures",
@@ -131,7 +125,7 @@ const FAILING_TARGET: Row = Row {
 /// asks whether the agent works badly; this is the *run's* budget, which asks how much may fail before someone looks,
 /// and its document makes no difference between causes. To wait out an outage, set a larger budget and follow
 /// `external-failure`.
-const CONSECUTIVE_ERRORS: Row = Row {
+pub(super) const CONSECUTIVE_ERRORS: Row = Row {
     id: "consecutive-errors",
     about: "Failures in a row, of whatever kind.",
     unit: "failures in a row",

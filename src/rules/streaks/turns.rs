@@ -1,6 +1,6 @@
 //! Streaks of turns, and of what the host does about them.
 
-use super::{One, Row, Words, rows};
+use super::{One, Row, Words};
 use crate::model::{Body, Channel, HaltReason, HostKind, Outcome, Recommendation};
 use crate::rules::phases::is_about_phases;
 use crate::rules::{Fact, Facts, Limits};
@@ -8,19 +8,13 @@ use crate::state::{Sighting, agent_of};
 use crate::text::{combine, key, printable};
 use alloc::format;
 
-rows! {
-    BlankTurns = BLANK_TURNS,
-    HookLoop = HOOK_LOOP,
-    CompactionLoop = COMPACTION_LOOP,
-}
-
 /// Maximum number of steps between two compactions for the second to count.
 const STEPS: u64 = 3;
 
 /// Catches: a model that answers with nothing, again and again.
 /// Must not catch: the blank text that accompanies a call; a single empty answer that a retry fixes.
 /// Idea: hosts retry empty answers, and nobody counts the retries.
-const BLANK_TURNS: Row = Row {
+pub(super) const BLANK_TURNS: Row = Row {
     id: "blank-turns",
     about: "Answers without text and without a call, in a row.",
     unit: "turns in a row",
@@ -78,7 +72,7 @@ const BLANK_TURNS: Row = Row {
 /// Catches: a hook that will not let the agent stop, and an agent that can do nothing about it.
 /// Must not catch: a hook that refuses, and an agent that then continues to work.
 /// Idea: unless a tool returns something between two refusals, the third will be like the first.
-const HOOK_LOOP: Row = Row {
+pub(super) const HOOK_LOOP: Row = Row {
     id: "hook-loop",
     about: "Hooks refusing again and again without a result in between.",
     unit: "refusals",
@@ -120,7 +114,7 @@ const HOOK_LOOP: Row = Row {
 /// Must not catch: a long run that is compacted every now and then.
 /// Idea: if the context is full again within three steps, the compaction made no room, and the next will make none
 /// either.
-const COMPACTION_LOOP: Row = Row {
+pub(super) const COMPACTION_LOOP: Row = Row {
     id: "compaction-loop",
     about: "The context compacted again at most three steps after the last compaction.",
     unit: "compactions",
