@@ -533,7 +533,7 @@ fn finding(told: &Graded<'_>, run: &Run, scene: &Scene<'_>) -> Finding {
 /// What was spent since the onset: by the whole run for limits of the run, otherwise by the task, with only the agent's
 /// own events if its evidence does not outlive a user's message.
 fn wasted(rule: &Description, onset: &Onset, run: &Run) -> Wasted {
-    let elapsed = run.now.zip(onset.at.get()).and_then(|(now, at)| u64::try_from(now.saturating_sub(at)).ok());
+    let elapsed = onset.at.until(run.now).and_then(|elapsed| u64::try_from(elapsed).ok());
     let (task, own) = run.standings.spent();
     let of_run = Spent { events: run.events, tokens: run.tokens, cost_micros: run.cost_micros };
     let (spent, before) = if rule.of_run {

@@ -10,6 +10,7 @@ use crate::model::{
     Attempt, Body, ByName, Checklist, Collaboration, Context, Custom, Delivery, Delta, Evaluation, Event, Failure,
     Host, Marker, Message, Output, Progress, Tests, ToolCall, ToolResult, Transition, Turn,
 };
+use crate::text::split_last;
 use alloc::{
     format,
     string::{String, ToString},
@@ -67,7 +68,7 @@ pub(super) fn event_of(kind: &str, map: &Map<String, Value>) -> Result<Event, St
 pub(super) fn said(error: &serde_json::Error) -> String {
     let mut text = error.to_string();
     if error.line() > 0 {
-        text.truncate(text.rfind(" at line ").unwrap_or(text.len()));
+        text.truncate(split_last(&text, " at line ").map_or(text.len(), |(message, _)| message.len()));
     }
     text
 }

@@ -9,7 +9,7 @@ use crate::codec::codec;
 use crate::model::{Apart, Counted, Counter, Ends, HaltReason, Level, Outcome, Recommendation, Same, ToolResult};
 use crate::rules::streak::Streak;
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, SignalParts, many};
-use crate::state::{Call, Onset, Ring, Sighting, Step, agent_of};
+use crate::state::{Call, Occurrence, Ring, Sighting, Step, agent_of};
 use crate::text::{Key, Refusal, combine, key, mark, printable, salted, sorted};
 use alloc::{format, string::String, vec::Vec};
 
@@ -45,11 +45,10 @@ struct Entry {
     changed: bool,
     /// `State::events` when it was added.
     number: u64,
-    sighting: Sighting,
-    onset: Onset,
+    seen: Occurrence,
 }
 codec!(struct Entry {
-    kind, agent, round, tool, call, target, exact, masked, exit, outcome, changed, number, sighting, onset,
+    kind, agent, round, tool, call, target, exact, masked, exit, outcome, changed, number, seen,
 });
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -118,8 +117,7 @@ impl Entry {
             call: mark(call.raw),
             target: call.target.map_or(0, mark),
             number,
-            sighting,
-            onset: call.onset,
+            seen: Occurrence::new(sighting, call.onset),
             ..Self::default()
         }
     }
@@ -135,7 +133,7 @@ impl Entry {
                 &[Key::from(code.cast_unsigned()), Key::from(self.outcome == CallOutcome::Success)],
             ))
         });
-        self.sighting = step.sighting;
+        self.seen = Occurrence::new(step.sighting, self.seen.onset());
     }
 
     /// Key of everything that has to be the same; `None` if the entry lacks something that the counter compares.
@@ -168,7 +166,7 @@ impl State {
         open.unwrap_or_else(|| {
             let entry = match call {
                 Some(call) => Entry::called(call, self.events, step.sighting),
-                None => Entry { agent, tool: mark(step.tool), onset: step.onset, ..Entry::default() },
+                None => Entry { agent, tool: mark(step.tool), seen: step.occurrence(), ..Entry::default() },
             };
             self.trail.push(Entry { number: self.events, ..entry }, TRAIL);
             self.trail.len().saturating_sub(1)
@@ -424,7 +422,10 @@ fn tell(name: &str, counter: &Counter, counted: &Count<'_>, tool: Option<&str>, 
     };
     let message = format!("{what} {count} times (the configuration's counter `{}`)", printable(name, 64));
     let failing = matches!(counter.of, Counted::Failures | Counted::Errors | Counted::UnknownTools);
-    let seen = counted.seen.iter().rev().map(|entry| (Sighting { key: counted.key, ..entry.sighting }, entry.onset));
+    let seen = counted.seen.iter().rev().map(|entry| {
+        let (sighting, onset) = entry.seen.get();
+        (Sighting { key: counted.key, ..sighting }, onset)
+    });
     let mut signal = Streak::of(seen).signal(SignalParts {
         kind: "configured-count",
         identity: counted.key,
@@ -490,8 +491,7 @@ impl Rule for Counters {
                     agent: mark(agent_of(&event.context)),
                     call: text,
                     number: state.events,
-                    sighting: cx.here,
-                    onset: cx.onset,
+                    seen: Occurrence::now(cx),
                     ..Entry::default()
                 };
                 state.trail.push(entry, TRAIL);

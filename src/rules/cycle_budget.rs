@@ -68,7 +68,7 @@ impl Rule for CycleBudget {
 
 /// Milliseconds of event time since an onset; 0 without timestamps.
 fn elapsed(onset: &Onset, cx: &Cx<'_>) -> u64 {
-    let elapsed = cx.run.now.zip(onset.at.get()).map_or(0, |(now, at)| now.saturating_sub(at));
+    let elapsed = onset.at.until(cx.run.now).unwrap_or(0);
     u64::try_from(elapsed).unwrap_or(0)
 }
 

@@ -10,7 +10,7 @@ use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, SignalParts};
 use crate::state::{Onset, Ring, agent_of};
-use crate::text::{Goal, Key, combine, mistake};
+use crate::text::{Goal, Key, combine, head, mistake};
 use crate::tuned;
 use alloc::format;
 
@@ -59,7 +59,7 @@ impl Habit {
         if !core::mem::take(&mut self.turned_away) {
             return false;
         }
-        let text = text.get(..text.floor_char_boundary(REACTION)).unwrap_or_default();
+        let text = head(text, REACTION);
         let reaction = Goal::of(text, core::iter::empty());
         let stock = reaction.weight() > 0
             && self.reactions.iter().any(|before| reaction.kinship(before).within >= tuned::REACTION_ALIKE.get());

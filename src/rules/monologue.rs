@@ -2,21 +2,23 @@
 //! long text around its work.
 //! Must not catch: short remarks around work ("Let me look."); answers that differ in more than a counter; an agent
 //! that hands out work in the same words while the others report news; "Waiting." after each piece of news from the
-//! host; the same answer to a heartbeat every few minutes; one remark on page after page of something long.
+//! host; the same answer to a heartbeat every few minutes; one remark on page after page of something long; the set
+//! phrases of a chair who says much else.
 //! Of an agent that says one long text after another, two of which two thirds of the sentences are the same are one text.
 //! Idea: a text that is repeated although nothing happened in between cannot have been an answer to anything new.
 //!
 //! Without a result or another agent's news in between, every occurrence counts. With work in between, only long texts
 //! count, however far apart: the third time is nudged and the fourth blocked, or the sixth if the work brought
-//! something new at least every other time. If it did so each time, every other occurrence counts; if the work consists
-//! of looks that each show something new, none is blocked.
+//! something new at least every other time. If it did so each time, or if the agent said four new texts between any two of them,
+//! every other occurrence counts; if the work consists of looks that each show something new, or of gestures, which show
+//! nothing, none is blocked.
 
 use crate::codec::codec;
 use crate::model::{Channel, HaltReason, Recommendation};
 use crate::rules::news::{HostWords, rests};
 use crate::rules::streak::capped_confidence;
 use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Rule, Signal, SignalParts, View, advisory};
-use crate::state::{Latest, Onset, Ring, Sighting, agent_of};
+use crate::state::{Latest, Onset, Ring, Sighting, Step, agent_of};
 use crate::text::{Key, Sentences, combine, said};
 use alloc::{boxed::Box, format};
 
@@ -26,6 +28,8 @@ const TEXTS: usize = 16;
 const AROUND_WORK: [(u32, u32); 3] = [(8, 9), (4, 5), (3, 3)];
 /// Number of occurrences from which a refrain is blocked although the work makes progress.
 const REFRAIN: u32 = 6;
+/// New texts of an agent between any two occurrences of a text from which that is a set phrase.
+const OTHERS: u32 = 4;
 /// Long texts remembered beyond [`TEXTS`], by their onset and counts only.
 const OLDER: usize = 48;
 
@@ -67,9 +71,11 @@ struct OlderText {
     key: Key,
     times: u32,
     busy: u32,
+    else_said: u32,
+    apart: bool,
     onset: Onset,
 }
-codec!(struct OlderText { agent, key, times, busy, onset });
+codec!(struct OlderText { agent, key, times, busy, else_said, apart, onset });
 
 impl State {
     /// Takes out what is known of a text.
@@ -77,8 +83,9 @@ impl State {
         if let Some(text) = self.texts.take(|text| text.key == key) {
             return Some(text);
         }
-        let OlderText { agent, key, times, busy, onset } = self.long.as_mut()?.older.take(|text| text.key == key)?;
-        Some(Text { times, busy, fresh: true, looks: false, ..Text::new(agent, key, true, onset) })
+        let older = self.long.as_mut()?.older.take(|text| text.key == key)?;
+        let OlderText { agent, key, times, busy, else_said, apart, onset } = older;
+        Some(Text { times, busy, else_said, apart, fresh: true, looks: false, ..Text::new(agent, key, true, onset) })
     }
 
     /// The key of a long text: that of the latest one, if the same agent has said nearly the same.
@@ -100,9 +107,11 @@ impl State {
 
     fn keep(&mut self, text: Text) {
         if self.texts.len() >= TEXTS
-            && let Some(Text { agent, key, long: true, times, busy, onset, .. }) = self.texts.remove(0)
+            && let Some(Text { agent, key, long: true, times, busy, else_said, apart, onset, .. }) =
+                self.texts.remove(0)
         {
-            self.long.get_or_insert_default().older.push(OlderText { agent, key, times, busy, onset }, OLDER);
+            let older = OlderText { agent, key, times, busy, else_said, apart, onset };
+            self.long.get_or_insert_default().older.push(older, OLDER);
         }
         self.texts.push(text, TEXTS);
     }
@@ -117,6 +126,10 @@ struct Text {
     times: u32,
     busy: u32,
     fresh: bool,
+    /// New texts that the same agent has said since; and whether there were at least [`OTHERS`] between any two
+    /// occurrences so far.
+    else_said: u32,
+    apart: bool,
     /// Results since the latest occurrence; and whether every result so far was a look that showed something new, with
     /// at least one between any two occurrences.
     results: u32,
@@ -128,17 +141,18 @@ struct Text {
     idle_onset: Onset,
     sightings: Latest,
 }
-codec!(struct Text { agent, key, long, times, busy, fresh, results, looks, idle, onset, idle_onset, sightings });
+codec!(struct Text { agent, key, long, times, busy, fresh, else_said, apart, results, looks, idle, onset, idle_onset, sightings });
 
 impl Text {
     /// A text that is said for the first time.
     fn new(agent: Key, key: Key, long: bool, onset: Onset) -> Self {
-        Self { agent, key, long, looks: true, onset, idle_onset: onset, ..Self::default() }
+        Self { agent, key, long, looks: true, apart: true, onset, idle_onset: onset, ..Self::default() }
     }
 
     fn is_said(&mut self, sighting: Sighting, onset: Onset) {
         self.looks &= self.times == 0 || self.results > 0;
-        self.results = 0;
+        self.apart &= self.times == 0 || self.else_said >= OTHERS;
+        (self.results, self.else_said) = (0, 0);
         self.times = self.times.saturating_add(1);
         self.busy = self.busy.saturating_add(core::mem::take(&mut self.fresh).into());
         self.idle = self.idle.saturating_add(1);
@@ -174,9 +188,11 @@ impl Text {
         Some(if self.is_refrain() { advisory(signal, cx) } else { signal })
     }
 
-    /// The occurrences that count: of remarks on work that each time brought something new, every other.
+    /// The occurrences that count: of remarks on work that each time brought something new, and of set phrases among
+    /// other texts, every other.
     fn weight(&self) -> u32 {
-        if self.looks || self.busy.saturating_add(1) >= self.times { self.times / 2 } else { self.times }
+        let gets_on = self.looks || self.apart || self.busy.saturating_add(1) >= self.times;
+        if gets_on { self.times / 2 } else { self.times }
     }
 
     /// The evidence of the occurrences with work in between.
@@ -220,7 +236,10 @@ impl Rule for Monologue {
         if news || matches!(fact, Fact::Step(..)) {
             // Whoever made the call: agents work for each other.
             let is_news = news || matches!(fact, Fact::Step(step, _) if step.is_news);
-            let looks = matches!(fact, Fact::Step(step, _) if step.is_news && step.looks());
+            // What a gesture led to is not told.
+            let steers = |step: &Step, result| step.call.as_ref().is_some_and(|call| call.steers(result));
+            let looks = matches!(fact, Fact::Step(step, result)
+                if step.is_news && step.looks() || !step.facts.failed && steers(step, result));
             for text in state.texts.iter_mut() {
                 (text.idle, text.fresh) = (0, text.fresh || is_news);
                 text.looks &= looks;
@@ -241,8 +260,13 @@ impl Rule for Monologue {
         let known = state.take(key);
         if known.is_none() {
             // A new text from another agent is a response; one it has said before is not.
-            let others = state.texts.iter_mut().filter(|text| text.agent != agent);
-            others.for_each(|text| text.idle = 0);
+            for text in state.texts.iter_mut() {
+                if text.agent != agent {
+                    text.idle = 0;
+                } else if channel == 0 {
+                    text.else_said = text.else_said.saturating_add(1);
+                }
+            }
         }
         if state.long.as_ref().and_then(|long| long.latest.as_ref()).is_some_and(|latest| latest.speaker != speaker) {
             state.ends_long();
@@ -274,7 +298,7 @@ impl Rule for Monologue {
 #[cfg(test)]
 mod tests {
     use crate::model::Level::{Block, Halt, Nudge};
-    use crate::rules::testing::{alone, events, says};
+    use crate::rules::testing::{alone, events, pair, says};
     use alloc::{format, string::String, vec, vec::Vec};
     use core::iter::repeat_n;
 
@@ -284,6 +308,60 @@ mod tests {
 
     fn around_work(text: &str, times: usize) -> Vec<String> {
         (0..times).flat_map(|_| vec![says(text), CALL.into(), WORK.into()]).collect()
+    }
+
+    #[test]
+    fn a_chair_has_set_phrases() {
+        let phrase =
+            "Order, order! One speaker at a time, and to the point, or the lamp goes out for both of you. ".repeat(3);
+        let say = |agent: &str, text: &str| {
+            format!(r#"{{"type":"message","role":"assistant","agent":"{agent}","text":"{text}"}}"#)
+        };
+        let [woods, parts] = [
+            ["ash", "birch", "cedar", "elm", "fir", "larch", "oak", "pine"],
+            ["beams", "chains", "doors", "lamps", "masts", "planks", "ropes", "steps"],
+        ];
+        let round = |chair: &str, topics: usize, at: usize| -> Vec<String> {
+            let topic = |of: usize| say(chair, &format!("Next, the {} of {}.", parts[of], woods[at]));
+            let reply = |of: usize| say("bo", &format!("The master sends {} for the {}.", woods[at], parts[of]));
+            let spoken = (0..topics).flat_map(|of| [topic(of), reply(of)]);
+            spoken.chain([say("chair", &phrase), reply(7)]).collect()
+        };
+        let rounds = |chair: &str, topics: usize, count: usize| {
+            (0..count).flat_map(|at| round(chair, topics, at)).collect::<Vec<_>>()
+        };
+        events("{}", rounds("chair", 4, 4)).expect(RULE, &[]);
+        events("{}", rounds("chair", 4, 6)).strongest(RULE, Nudge);
+        // What was said long before a phrase is repeated is no reason to say it again.
+        let late = round("chair", 8, 0)
+            .into_iter()
+            .chain(round("chair", 8, 1))
+            .chain((0..3).flat_map(|at| round("chair", 0, at)));
+        events("{}", late.collect::<Vec<String>>()).strongest(RULE, Block);
+        // Somebody else says the rest, or there is less of it, or none.
+        events("{}", rounds("vice", 4, 4)).strongest(RULE, Block);
+        events("{}", rounds("chair", 2, 4)).strongest(RULE, Block);
+        events("{}", rounds("chair", 0, 4)).strongest(RULE, Block);
+    }
+
+    #[test]
+    fn gestures_show_nothing() {
+        let remark =
+            says(&"The page went down by one screen. Next I go down again to see what else there is. ".repeat(3));
+        let step = |tool: &str, said: &str| pair(tool, r#"{"down":true}"#, "ok", said);
+        let times = |tool: &str, said: &str, times: usize| -> Vec<String> {
+            (0..times).flat_map(|_| [vec![remark.clone()], step(tool, said).into()].concat()).collect()
+        };
+        let scrolls = |count: usize| times("page_scroll", "Scrolled down the page by one screen", count);
+        events(r#"{"rules":{"repeated-call":{"enabled":false}}}"#, scrolls(5)).expect(RULE, &[]);
+        events(r#"{"rules":{"repeated-call":{"enabled":false}}}"#, scrolls(6)).expect(RULE, &[(15, Nudge)]);
+        events("{}", times("look", "A mole, a lamp and the sea.", 3)).strongest(RULE, Nudge);
+        // One that fails tells that.
+        let failed = |count: usize| -> Vec<String> {
+            let fails = || pair("page_scroll", r#"{"down":true}"#, "error", "Error: a dialog covers the page");
+            (0..count).flat_map(|_| [vec![remark.clone()], fails().into()].concat()).collect()
+        };
+        events("{}", failed(4)).strongest(RULE, Block);
     }
 
     #[test]

@@ -20,7 +20,7 @@ const HEARTBEAT: i64 = 120_000;
 /// without timestamps.
 pub(crate) fn rests(first: Time, now: Time, times: u32) -> bool {
     let intervals = i64::from(times.saturating_sub(1));
-    let lasted = first.zip(now.get()).map(|(first, now)| now.saturating_sub(first));
+    let lasted = first.until(now.get());
     intervals > 0 && lasted.is_some_and(|lasted| lasted >= HEARTBEAT.saturating_mul(intervals))
 }
 

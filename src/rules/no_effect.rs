@@ -10,7 +10,7 @@ use crate::model::{HaltReason, Recommendation, ToolResult};
 use crate::rules::streak::{Streak, confidence};
 use crate::rules::windows::{After, Row, Window, windows};
 use crate::rules::{Cx, Facts, Limits, Outlook, Signal, SignalParts, advisory, many};
-use crate::state::{Call, Onset, Sighting, Step};
+use crate::state::{Call, Occurrence, Onset, Sighting, Step};
 use crate::text::{Asks, Effect, Key, Moved, combine, enters, mark, printable, progress, searches};
 use alloc::{format, vec::Vec};
 
@@ -54,10 +54,9 @@ pub(crate) struct Seen {
     mutations: u64,
     /// The progress that the result reports.
     progress: u32,
-    sighting: Sighting,
-    onset: Onset,
+    seen: Occurrence,
 }
-codec!(struct Seen { state, target, searches, round, mutations, progress, sighting, onset });
+codec!(struct Seen { state, target, searches, round, mutations, progress, seen });
 
 impl Seen {
     /// Whether the same was done as at an earlier time, without effect.
@@ -112,16 +111,11 @@ fn see(
         round: call.round,
         mutations: step.mutations_after(),
         progress: progress(&result.output),
-        sighting: step.sighting,
-        onset: step.onset,
+        seen: step.occurrence(),
     };
     let arrives = newest.arrives(window.seen.last());
-    let same: Vec<(Sighting, Onset)> = window
-        .seen
-        .iter()
-        .filter(|seen| !arrives && newest.repeats(seen))
-        .map(|seen| (seen.sighting, seen.onset))
-        .collect();
+    let same: Vec<(Sighting, Onset)> =
+        window.seen.iter().filter(|seen| !arrives && newest.repeats(seen)).map(|known| known.seen.get()).collect();
     let count = many(same.len()).saturating_add(u32::from(!same.is_empty()));
     let signal = cx.limits.reached(count, 1).then(|| {
         let signal = signal(step, &newest, same, count, cx);
@@ -134,7 +128,7 @@ fn see(
 }
 
 fn signal(step: &Step, newest: &Seen, mut same: Vec<(Sighting, Onset)>, count: u32, cx: &Cx<'_>) -> Signal {
-    same.push((newest.sighting, newest.onset));
+    same.push(newest.seen.get());
     let name = printable(step.call.as_ref().map_or("a tool", |call| &call.name), 48);
     let identity = combine("no-effect", &[step.tool, newest.state.place.into(), newest.state.act.into()]);
     let what =

@@ -12,7 +12,7 @@ use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::capped_confidence;
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, SignalParts, many};
-use crate::state::{Flow, KEY_BYTES, Onset, Ring, ScopeKeys, Sighting};
+use crate::state::{Flow, KEY_BYTES, Occurrence, Ring, ScopeKeys, Sighting};
 use crate::text::{Key, combine, salted};
 use alloc::{format, string::String, string::ToString, vec::Vec};
 
@@ -49,10 +49,9 @@ struct Iteration {
     /// How many tests fail, if it says so.
     failing: Option<u32>,
     line: String,
-    sighting: Sighting,
-    onset: Onset,
+    seen: Occurrence,
 }
-codec!(struct Iteration { number, signature, failing, line, sighting, onset });
+codec!(struct Iteration { number, signature, failing, line, seen });
 
 impl Window {
     /// The latest iterations in a row with the same signature and no progress between them, oldest first.
@@ -104,8 +103,7 @@ impl Rule for OutputSignature {
             signature: identity,
             failing: *failing,
             line: line.chars().take(LINE).collect(),
-            sighting: Sighting { key: identity, ..cx.here },
-            onset: cx.onset,
+            seen: Occurrence::new(Sighting { key: identity, ..cx.here }, cx.onset),
         };
         window.latest.push(iteration, cx.limits.window as usize);
         let count = window.count();
@@ -119,9 +117,7 @@ impl Rule for OutputSignature {
     }
 
     fn weight(state: &State) -> usize {
-        let iteration = |iteration: &Iteration| {
-            KEY_BYTES + 16 + iteration.line.len() + iteration.sighting.weight() + iteration.onset.weight()
-        };
+        let iteration = |iteration: &Iteration| KEY_BYTES + 16 + iteration.line.len() + iteration.seen.weight();
         let window = |window: &Window| 2 * KEY_BYTES + 12 + window.latest.iter().map(iteration).sum::<usize>();
         state.windows.iter().map(window).sum()
     }
@@ -170,8 +166,8 @@ impl Window {
             halt_reason: HaltReason::Stalled,
         }
         .signal(
-            self.streak().next().map(|iteration| iteration.onset).unwrap_or_default(),
-            self.streak().map(|iteration| iteration.sighting).collect(),
+            self.streak().next().map(|iteration| iteration.seen.onset()).unwrap_or_default(),
+            self.streak().map(|iteration| iteration.seen.sighting()).collect(),
         )
         .what(format!("The last {count} outputs all came down to the same action or error."))
     }

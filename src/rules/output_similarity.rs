@@ -9,7 +9,7 @@ use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::capped_confidence;
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, SignalParts, many};
-use crate::state::{Flow, Onset, Ring, ScopeKeys, Sighting};
+use crate::state::{Flow, Occurrence, Ring, ScopeKeys, Sighting};
 use crate::text::{Key, Pattern, combine, gist, is_gist, salted};
 use alloc::{format, string::String, vec::Vec};
 use smol_str::SmolStr;
@@ -55,10 +55,9 @@ impl State {
 #[derive(Clone, Debug)]
 struct EarlierOutput {
     gist: String,
-    sighting: Sighting,
-    onset: Onset,
+    seen: Occurrence,
 }
-codec!(struct EarlierOutput { gist, sighting, onset } raw);
+codec!(struct EarlierOutput { gist, seen } raw);
 
 impl Rule for OutputSimilarity {
     const ID: &'static str = "output-similarity";
@@ -92,18 +91,18 @@ impl Rule for OutputSimilarity {
             .collect();
         let here = Sighting { key: identity, ..cx.here };
         let count = many(like.len() + 1);
-        let first = like.first().map(|(_, said)| (said.onset, said.sighting.key));
+        let first = like.first().map(|(_, said)| said.seen.get());
         let most = like.iter().map(|(percent, _)| *percent).max().unwrap_or(0);
-        let sightings = like.iter().map(|(_, said)| said.sighting).chain([here]).collect();
+        let sightings = like.iter().map(|(_, said)| said.seen.sighting()).chain([here]).collect();
         window.count = count;
-        window.latest.push(EarlierOutput { gist, sighting: here, onset: cx.onset }, cx.limits.window as usize);
+        window.latest.push(EarlierOutput { gist, seen: Occurrence::new(here, cx.onset) }, cx.limits.window as usize);
         state.trim();
-        let (onset, identity) = first.filter(|_| cx.limits.reached(count, 1))?;
+        let (first, onset) = first.filter(|_| cx.limits.reached(count, 1))?;
         let message = format!("{count} of the last outputs are similar (up to {most} %)");
         Some(
             SignalParts {
                 kind: "similar-output",
-                identity: combine("output-similarity", &[cx.task, cx.agent, identity]),
+                identity: combine("output-similarity", &[cx.task, cx.agent, first.key]),
                 count,
                 confidence: capped_confidence((600, 50, 6), count),
                 signature: SmolStr::new_static(Self::ID),

@@ -9,7 +9,7 @@ use crate::codec::codec;
 use crate::model::{ByName, HaltReason, Metrics, PhaseStanding, Recommendation};
 use crate::rules::phases::{left, name_fits, phase_key, phase_name, refused, transition};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, SignalParts, TASK_NAME, TASKS, task_name};
-use crate::state::{Flow, KEY_BYTES, Onset, Ring, ScopeKeys, Sighting};
+use crate::state::{Flow, KEY_BYTES, Occurrence, Onset, Ring, ScopeKeys, Sighting};
 use crate::text::{Key, combine, key, sorted};
 use alloc::{format, string::String, vec::Vec};
 
@@ -41,16 +41,15 @@ codec!(struct Walk { task, task_name, phases, cycle });
 struct PhaseEntry {
     phase: Key,
     name: String,
-    sighting: Sighting,
-    onset: Onset,
+    seen: Occurrence,
 }
-codec!(struct PhaseEntry { phase, name, sighting, onset });
+codec!(struct PhaseEntry { phase, name, seen });
 
 impl Walk {
     fn enter(&mut self, phase: &str, cx: &Cx<'_>) {
         let key = phase_key(phase);
-        let sighting = Sighting { key, ..cx.here };
-        self.phases.push(PhaseEntry { phase: key, name: phase_name(phase), sighting, onset: cx.onset }, WALK);
+        let seen = Occurrence::new(Sighting { key, ..cx.here }, cx.onset);
+        self.phases.push(PhaseEntry { phase: key, name: phase_name(phase), seen }, WALK);
     }
 
     /// Whether the phase entered `back` entries ago is the one entered `period` entries before it.
@@ -84,7 +83,7 @@ impl Walk {
         let walk = self.phases.iter().skip(self.phases.len().saturating_sub(entries));
         let names: Vec<&str> = walk.clone().take(2 * period).map(|entered| entered.name.as_str()).collect();
         // The cycle starts from the first phase; its first transition enters the second one.
-        let onset = *self.cycle.get_or_insert(walk.clone().nth(1)?.onset);
+        let onset = *self.cycle.get_or_insert(walk.clone().nth(1)?.seen.onset());
         let message = format!("Oscillating cycle detected: {}", names.join("→"));
         let signature = lap_name(names.get(..period)?);
         let told = SignalParts {
@@ -98,7 +97,7 @@ impl Walk {
             recommendation: Recommendation::ChangeApproach,
             halt_reason: HaltReason::Oscillating,
         };
-        let sightings = walk.skip(1).map(|entered| entered.sighting).collect();
+        let sightings = walk.skip(1).map(|entered| entered.seen.sighting()).collect();
         Some(Signal { period: u32::try_from(period).ok(), ..told.signal(onset, sightings) })
     }
 }
@@ -166,9 +165,7 @@ impl Rule for PhaseCycle {
     }
 
     fn weight(state: &State) -> usize {
-        let entered = |entered: &PhaseEntry| {
-            KEY_BYTES + entered.name.len() + 2 + entered.sighting.weight() + entered.onset.weight()
-        };
+        let entered = |entered: &PhaseEntry| KEY_BYTES + entered.name.len() + 2 + entered.seen.weight();
         let walk = |walk: &Walk| {
             let phases: usize = walk.phases.iter().map(entered).sum();
             KEY_BYTES + walk.task_name.len() + walk.cycle.map_or(0, |onset| onset.weight()) + 6 + phases

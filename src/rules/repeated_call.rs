@@ -337,7 +337,7 @@ impl Entry {
             return Some(0);
         }
         let between = step.previous > self.index && !facts.failed;
-        let lasted = step.at.zip(step.onset.at.get()).map_or(0, |(now, called)| now.saturating_sub(called));
+        let lasted = step.onset.at.until(step.at).unwrap_or(0);
         // The agent only lets time pass between looks at something else: it waits for that.
         if between && (step.idles || self.flags.patient() && lasted >= WAITED) {
             return Some(0);
@@ -364,8 +364,7 @@ impl Entry {
         let facts = &step.facts;
         let says_wait = facts.waiting && !facts.failed;
         let most = if says_wait { 2 } else { ADJACENT };
-        let Some((last, now)) = self.at.zip(step.at) else { return most };
-        let waited = now.saturating_sub(last);
+        let Some(waited) = self.at.until(step.at) else { return most };
         // Something else that is looked at made progress meanwhile.
         if waited >= PATIENT && step.news > self.index && !call.mutates {
             return 0;
@@ -422,7 +421,7 @@ impl Entry {
     }
 
     fn gap(&self, step: &Step) -> u32 {
-        let gap = self.at.zip(step.at).map_or(0, |(last, now)| now.saturating_sub(last));
+        let gap = self.at.until(step.at).unwrap_or(0);
         u32::try_from(gap.max(0)).unwrap_or(u32::MAX)
     }
 
@@ -446,7 +445,7 @@ impl Entry {
         result: &ToolResult,
         moving: &mut Option<Box<Ring<ChangingAnswer>>>,
     ) -> bool {
-        let waited = self.at.zip(step.at).is_some_and(|(last, now)| now.saturating_sub(last) >= WAITED);
+        let waited = self.at.is_past(WAITED, step.at);
         let whole = self.whole();
         let known = moving.as_mut().and_then(|moving| moving.take(|known| known.call == whole));
         if waited || step.mutations_before() != self.mutations || step.facts.failed || step.facts.waiting {

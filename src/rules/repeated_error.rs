@@ -236,7 +236,6 @@ impl<'a> Try<'a> {
         let asked = |call: &Call| {
             (!call.mutates && matches!(call.asks, Asks::Search | Asks::Prose | Asks::Record)).then_some(call.key)
         };
-        let clock = before.and_then(|before| before.at.zip(step.onset.at.get()));
         Self {
             step,
             result,
@@ -248,7 +247,7 @@ impl<'a> Try<'a> {
             }),
             mutates: call.is_some_and(|call| call.mutates),
             wait,
-            since: clock.map(|(failed, called)| called.saturating_sub(failed)),
+            since: before.and_then(|before| before.at.until(step.onset.at.get())),
         }
     }
 

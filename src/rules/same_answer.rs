@@ -12,7 +12,7 @@ use crate::codec::codec;
 use crate::model::{HaltReason, Level, Recommendation, ToolResult};
 use crate::rules::streak::{Streak, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Rule, Signal, SignalParts, View, many};
-use crate::state::{Call, Onset, Ring, Sighting, Step};
+use crate::state::{Call, Occurrence, Ring, Step};
 use crate::text::{Asks, Key, combine, enters, printable, records, salted};
 use alloc::format;
 
@@ -33,7 +33,7 @@ pub(crate) struct State {
 }
 codec!(struct State { seen });
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Answered {
     /// Tool, agent and answer.
     answer: Key,
@@ -46,10 +46,9 @@ struct Answered {
     step: u64,
     /// New mutations after it that its answer may depend on.
     mutations: u64,
-    sighting: Sighting,
-    onset: Onset,
+    seen: Occurrence,
 }
-codec!(struct Answered { answer, call, asks, of_batch, target, round, step, mutations, sighting, onset });
+codec!(struct Answered { answer, call, asks, of_batch, target, round, step, mutations, seen });
 
 /// Whether an answer says enough to be compared.
 fn substantial(step: &Step, call: &Call, result: &ToolResult, page: bool) -> bool {
@@ -145,14 +144,13 @@ impl Rule for SameAnswer {
             round: call.round,
             step: step.index,
             mutations: step.mutations_after(),
-            sighting: step.sighting,
-            onset: step.onset,
+            seen: step.occurrence(),
         };
         if call.asks.shows() {
             // Coming back to a page after something new was seen elsewhere is a look at another part of it.
             state.seen.retain(|seen| seen.answer != answer || seen.step >= step.news);
         }
-        state.seen.push(newest, cx.limits.window as usize);
+        state.seen.push(newest.clone(), cx.limits.window as usize);
         let oldest = step.index.saturating_sub(u64::from(cx.limits.window));
         state.seen.retain(|seen| seen.step > oldest);
         let count = state.count(&newest);
@@ -170,7 +168,7 @@ impl Rule for SameAnswer {
                 recommendation: Recommendation::ChangeApproach,
                 halt_reason: HaltReason::Stalled,
             };
-            let mut same: alloc::vec::Vec<_> = state.same(&newest).map(|seen| (seen.sighting, seen.onset)).collect();
+            let mut same: alloc::vec::Vec<_> = state.same(&newest).map(|known| known.seen.get()).collect();
             same.reverse();
             let mut signal = Streak::of(same.into_iter()).signal(told);
             let seldom = newest.asks == Asks::Record || newest.of_batch;

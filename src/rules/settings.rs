@@ -3,7 +3,7 @@ use crate::rules::counter::{Counters, TRAIL, means, rungs};
 use crate::rules::task_loop::{HISTORY, TaskLoop};
 use crate::rules::{Limits, RULES, Rule, description, many, phases, task_attempts as attempts};
 use crate::state::{Graph, Ordered};
-use crate::text::{Signatures, Sweep, Volatile, cost_of, millionths, nearest, sort_few};
+use crate::text::{Signatures, Sweep, Volatile, cost_of, head, millionths, nearest, sort_few};
 use alloc::{boxed::Box, format, string::String, vec::Vec};
 use core::ops::RangeInclusive;
 
@@ -154,7 +154,7 @@ impl Settings {
     /// The settings for a tool: every matching entry applied in turn, the most specific last.
     pub(crate) fn tool(&self, name: &str) -> Tool {
         let mut own = Tool::default();
-        let name = name.get(..name.floor_char_boundary(NAME)).unwrap_or_default();
+        let name = head(name, NAME);
         for (.., tool) in self.tools.iter().filter(|(_, pattern, _)| means(pattern, name)) {
             let settings = own.change();
             settings.enabled = tool.enabled.unwrap_or(settings.enabled);

@@ -1,7 +1,8 @@
 //! Catches: messages that ask for, promise or confirm the same thing in other words while nobody acts: experts asking
 //! each other for what none of them has, a desk that demands a number which the caller has lost, or has given three
-//! times already; a fix that is announced again although the user says that nothing has changed; one apology after
-//! another; farewells without end; work that desks hand to and fro, each with another reason.
+//! times already; a fix that is announced again although the user says that nothing has changed, or the host tells of
+//! the same error each time; one apology after another; farewells without end; work that desks hand to and fro, each
+//! with another reason.
 //! Must not catch: a dialogue in which the user keeps bringing something new, the questions of a form one after
 //! another, a round of reports, closing words, answers to a user who doubts what was just looked up, a lead that hands
 //! out one piece of work after another, agents who agree before they act, as they did before.
@@ -20,10 +21,10 @@ use crate::codec::codec;
 use crate::model::{Body, Collaboration, Event, HaltReason, Recommendation, Role};
 use crate::rules::streak::{Streak, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Payload, Rule, Signal, SignalParts};
-use crate::state::{Call, Onset, Recent, Ring, Sighting, Step, Time, agent_key};
+use crate::state::{Call, Occurrence, Recent, Ring, Step, Time, agent_key};
 use crate::text::{
-    Asks, Goal, Key, Vocabulary, combine, complains, counts_steps, figures, first_mark, frame, mark, mistake,
-    plain_words, quoted, root_line, salted, trimmed,
+    Asks, Goal, Key, Left, Vocabulary, combine, complains, counts_steps, figures, first_mark, frame, head, mark,
+    mistake, plain_words, quoted, root_line, salted, trimmed,
 };
 use crate::tuned;
 use alloc::{boxed::Box, format, vec::Vec};
@@ -53,6 +54,9 @@ const DEMAND: usize = 40;
 const FRAMED: usize = 2048;
 /// Messages after a result that are taken to be about it.
 const ABOUT_IT: u32 = 2;
+
+/// Bytes of the host's answer within which an error begins.
+const BEGINNING: usize = 400;
 
 /// Milliseconds without a word after which talk begins anew: a reminder every half hour is no repetition.
 const SILENCE: i64 = 900_000;
@@ -106,8 +110,14 @@ const NOT_HELPED: Circle = Circle {
 const ASKED_AGAIN: Circle = Circle {
     kind: "asked-again",
     points: 7,
-    said: ["the same message was written to the agent ", " times more, and nothing was done"],
+    said: ["the same message was written to the agent ", " times more, and nothing new was done or answered"],
     instead: "Do what the message asks for, or say what prevents it.",
+};
+const REFUSED: Circle = Circle {
+    kind: "refused-again",
+    points: 7,
+    said: ["the host told of the same error after ", " answers in a row, and no call was made in between"],
+    instead: "Look at the actual state before answering in the same way again.",
 };
 const PARROT: Circle = Circle {
     kind: "said-again",
@@ -174,6 +184,9 @@ struct Talk {
     heard: u32,
     framed: u32,
     told: u32,
+    /// Frame of what the host said last; and the error that it told of last.
+    hosted: u32,
+    refused: Option<Box<Refused>>,
     /// Marks of the user's latest messages.
     questions: Recent<QUESTIONS>,
     /// A call has come to a result since; and one was made whose result has not come.
@@ -185,8 +198,20 @@ struct Talk {
     at: Time,
 }
 codec!(struct Talk {
-    messages, words, news, since, talked, pace, speakers, custody, chat, answered, asked, hollow, unhelped, latest, parrot, thoughts, heard, framed, told, questions, called, pending, demands, at,
+    messages, words, news, since, talked, pace, speakers, custody, chat, answered, asked, hollow, unhelped, latest, parrot, thoughts, heard, framed, told, hosted, refused, questions, called, pending, demands, at,
 });
+
+/// An error that the host tells of in answer to an agent's messages.
+#[derive(Clone, Debug, Default)]
+struct Refused {
+    error: u32,
+    /// [`Talk::talked`] when the error was last told.
+    talked: u32,
+    /// The host has said something else since.
+    clear: bool,
+    times: Streak,
+}
+codec!(struct Refused { error, talked, clear, times });
 
 #[derive(Clone, Debug)]
 struct PastMessage {
@@ -199,10 +224,9 @@ struct PastMessage {
     stale: u32,
     /// Key of what the first message of the chain was about.
     chain: Key,
-    sighting: Sighting,
-    onset: Onset,
+    seen: Occurrence,
 }
-codec!(struct PastMessage { goal, speaker, points, times, stale, chain, sighting, onset });
+codec!(struct PastMessage { goal, speaker, points, times, stale, chain, seen });
 
 /// What a text says that was not said before.
 #[derive(Clone, Copy, Debug, Default)]
@@ -263,7 +287,7 @@ impl Talk {
         if changed || !(in_vain || known && (hands_over || again)) {
             self.custody.ends();
         }
-        (self.called, self.pending) = (true, false);
+        (self.called, self.pending, self.refused) = (true, false, None);
         if changed {
             self.demands = Streak::default();
         }
@@ -351,19 +375,49 @@ impl Talk {
         HANDED.signal(self.custody.returns(), cx)
     }
 
-    /// The host says something: if it names something new, the talk about it starts over.
+    /// The host says something on behalf of the user: if it names something new, the talk about it starts over.
     fn hears_host(&mut self, text: &str) {
         if self.learn(text, &Goal::of(text, core::iter::empty())).named {
             self.messages.clear();
         }
     }
 
+    /// The host says something in answer to an agent: if it tells of an error, the first one stands for the answer.
+    fn answers(&mut self, text: &str, cx: &Cx<'_>) -> Option<Signal> {
+        // What differs in more than figures is news to who asks again.
+        let hosted = frame(text);
+        if core::mem::replace(&mut self.hosted, hosted) != hosted {
+            self.demands = Streak::default();
+        }
+        // Deeper in a text, as in a prompt, errors are only mentioned.
+        let tells = self.talked > 0 && !self.asked && error_line(head(text, BEGINNING)).is_some();
+        let Some(line) = error_line(text).filter(|_| tells) else {
+            if let Some(refused) = &mut self.refused {
+                refused.clear = true;
+            }
+            return None;
+        };
+        // Fewer of what is wrong, or the same of something else, is progress; another place need not be.
+        let error =
+            combine("talk/error", &[frame(line).into(), Left::wrong(text).map_or(0, |left| left.count().into())]);
+        let error = mark(error ^ cx.salt).max(1);
+        let refused = self.refused.get_or_insert_default();
+        match self.talked.saturating_sub(refused.talked) {
+            0 if refused.error != 0 => return None,
+            1..=ABOUT_IT if refused.error == error => {}
+            _ => refused.times = Streak::default(),
+        }
+        (refused.error, refused.talked, refused.clear) = (error, self.talked, false);
+        refused.times.add(cx.here, cx.onset);
+        REFUSED.signal(&refused.times, cx)
+    }
+
     /// Somebody speaks. After a long silence, no evidence counts but of who holds the work.
     fn speaks(&mut self, at: Time) {
-        if self.at.zip(at.get()).is_some_and(|(last, now)| now.saturating_sub(last) >= SILENCE) {
+        if self.at.is_past(SILENCE, at.get()) {
             self.messages.clear();
             self.answered.ends();
-            (self.chat, self.parrot) = (None, None);
+            (self.chat, self.parrot, self.refused) = (None, None, None);
             [&mut self.hollow, &mut self.unhelped, &mut self.demands]
                 .into_iter()
                 .for_each(|row| *row = Streak::default());
@@ -388,8 +442,7 @@ impl Talk {
             _ => heard,
         };
         let alike = core::mem::replace(&mut self.framed, framed) == framed && framed != 0;
-        let told = root_line(text).or_else(|| first_mark(text)).filter(|_| framed != 0);
-        let told = told.map_or(0, |line| mark(mistake(line, cx.salt)));
+        let told = error_line(text).filter(|_| framed != 0).map_or(0, |line| mark(mistake(line, cx.salt)));
         let same_error = core::mem::replace(&mut self.told, told) == told && told != 0;
         if (named || fresh) && !alike {
             self.parrot = None;
@@ -399,7 +452,7 @@ impl Talk {
             self.custody.ends();
         }
         self.asked = true;
-        self.chat = None;
+        (self.chat, self.refused) = (None, None);
         self.hollow = Streak::default();
         if complains(text) || same_error {
             self.unhelped.add(cx.here, cx.onset);
@@ -444,7 +497,14 @@ impl Talk {
             self.messages.clear();
             self.answered.ends();
             (self.hollow, self.chat, self.parrot, self.since) = (Streak::default(), None, None, Some(0));
+            self.refused = None;
         }
+        // An answer with which the host was content, or none of it at all, ends the errors.
+        let before = self.talked;
+        self.refused = self
+            .refused
+            .take()
+            .filter(|refused| before.saturating_sub(refused.talked) < if refused.clear { 1 } else { ABOUT_IT });
         let text = unlabelled(text);
         let goal = Goal::of(text, core::iter::empty());
         let said = self.learn(text, &goal);
@@ -456,6 +516,9 @@ impl Talk {
         // Where no tool writes files, code in a message is the work.
         if said.fresh > 0 && holds_code(text) {
             self.messages.clear();
+        }
+        if said.named {
+            self.demands = Streak::default();
         }
         self.answered.asks(text, cx.salt);
         let answers = core::mem::take(&mut self.asked);
@@ -533,14 +596,12 @@ impl Talk {
             let most = cx.limits.nudge.saturating_sub(1).max(before.points);
             (if news { points.min(most) } else { points }, times, stale, before.chain)
         });
-        self.messages.push(
-            PastMessage { goal, speaker, points, times, stale, chain, sighting: cx.here, onset: cx.onset },
-            MESSAGES,
-        );
+        self.messages
+            .push(PastMessage { goal, speaker, points, times, stale, chain, seen: Occurrence::now(cx) }, MESSAGES);
         if times == 1 || news || self.talked <= self.pace || !cx.limits.reached(points, 1) {
             return None;
         }
-        let same = self.messages.iter().filter(|said| said.chain == chain).map(|said| (said.sighting, said.onset));
+        let same = self.messages.iter().filter(|said| said.chain == chain).map(|said| said.seen.get());
         let identity = combine("stale-talk", &[chain]);
         Some(NOBODY_ACTS.tell(&Streak::of(same), identity, times, points, cx))
     }
@@ -551,6 +612,11 @@ fn unlabelled(text: &str) -> &str {
     let text = text.trim_start();
     let label = text.strip_prefix('[').and_then(|rest| rest.split_once(']'));
     label.filter(|(label, _)| label.len() <= LABEL && counts_steps(label)).map_or(text, |(_, text)| text.trim_start())
+}
+
+/// The line that tells what error a text is about.
+fn error_line(text: &str) -> Option<&str> {
+    root_line(text).or_else(|| first_mark(text))
 }
 
 /// Whether a text holds a piece of code.
@@ -640,9 +706,12 @@ impl Rule for StaleTalk {
                 return state.0.get_or_insert_default().asks_another(asked, cx);
             }
             Fact::Synthetic(Event { body: Body::Message(message), .. }) if message.role != Role::Assistant => {
-                if let Some(talk) = &mut state.0 {
-                    talk.hears_host(&message.text);
-                }
+                let talk = state.0.as_mut()?;
+                talk.hears_host(&message.text);
+                return talk.answers(&message.text, cx);
+            }
+            Fact::Event(Event { body: Body::Message(message), .. }) if message.role == Role::System => {
+                return state.0.as_mut()?.answers(&message.text, cx);
             }
             Fact::UserMessage(message) => {
                 return state.0.get_or_insert_default().hears(&message.text, cx);
@@ -666,6 +735,7 @@ impl Rule for StaleTalk {
             .max(HOLLOW.worth(&talk.hollow))
             .max(talk.chat.as_ref().and_then(|chat| chat.idle()).map_or(0, |idle| NOTHING_NAMED.worth(idle)))
             .max(NOT_HELPED.worth(&talk.unhelped))
+            .max(talk.refused.as_ref().map_or(0, |refused| REFUSED.worth(&refused.times)))
             .max(ASKED_AGAIN.worth(&talk.demands))
             .max(talk.parrot.as_ref().map_or(0, |parrot| PARROT.worth(parrot)))
             .max(talk.thoughts.as_ref().map_or(0, |thoughts| ONLY_THOUGHT.worth(thoughts)))
@@ -682,6 +752,7 @@ impl Rule for StaleTalk {
                 && talk.answered.fits()
                 && talk.hollow.fits()
                 && talk.unhelped.fits()
+                && talk.refused.iter().all(|refused| refused.times.fits())
                 && talk.demands.fits()
                 && talk.parrot.iter().chain(&talk.thoughts).all(|row| row.fits())
         })
@@ -692,7 +763,7 @@ impl Rule for StaleTalk {
 mod tests {
     use crate::model::Level::{Nudge, Observe};
     use crate::rules::testing::{Played, events, pair, says};
-    use alloc::{format, string::String, vec::Vec};
+    use alloc::{format, string::String, vec, vec::Vec};
 
     const RULE: &str = "stale-talk";
 
@@ -744,6 +815,71 @@ mod tests {
             .expect(RULE, &[(5, Nudge), (7, Observe)]);
         with(["Still hidden.", "Reloaded, still hidden.", "Yes! And the times in bold.", "Still thin."])
             .expect(RULE, &[]);
+    }
+
+    #[test]
+    fn patches_that_the_host_refuses() {
+        let told = |role: &str, text: &str| format!(r#"{{"type":"message","role":"{role}","text":"{text}"}}"#);
+        let patches =
+            ["A new patch for the mole.", "The lamps in other order.", "Whole file at once.", "Once more, shorter."];
+        let refused = |at: usize| {
+            let count = told("system", &format!("{at}2 lines read, {at} kept"));
+            let error = told("system", &format!("Error: the patch does not apply at line {at}7 of quay.txt"));
+            [count, error, told("system", "Error: see the manual of patches")]
+        };
+        let run = |between: &dyn Fn(usize) -> Vec<String>| {
+            let turn = |(at, patch): (usize, &&str)| [vec![says(patch)], refused(at).to_vec(), between(at)].concat();
+            let lines: Vec<String> = patches.iter().enumerate().flat_map(turn).collect();
+            events("{}", &lines)
+        };
+        // The first error after each patch counts, at the third event of a turn.
+        run(&|_| Vec::new()).expect(RULE, &[(10, Nudge), (14, Observe)]);
+        // Somebody does something about it, or the user speaks.
+        run(&|at| Vec::from(pair("look", &format!(r#"{{"line":{at}}}"#), "ok", "a line of it"))).expect(RULE, &[]);
+        run(&|at| vec![told("user", &format!("take lamp {at} instead"))]).expect(RULE, &[]);
+        // A prompt that is repeated before each turn may mention errors.
+        let prompt = told("system", &format!("{}Error: stop at the first one.", "Keep to the quay. ".repeat(60)));
+        let prompted = patches.iter().cycle().take(8).flat_map(|patch| [says(patch), prompt.clone()]);
+        let found = events("{}", prompted.collect::<Vec<String>>());
+        assert!(found.findings(RULE).iter().all(|told| told.kind != "refused-again"));
+        // Another error, fewer of what is wrong, or a success in between is progress.
+        let quiet = |answers: [&[&str]; 4]| {
+            let turn = |(patch, answers): (&&str, &&[&str])| {
+                let answers = answers.iter().map(|answer| told("system", answer));
+                [says(patch)].into_iter().chain(answers).collect::<Vec<_>>()
+            };
+            let lines: Vec<String> = patches.iter().zip(&answers).flat_map(turn).collect();
+            events("{}", lines).expect(RULE, &[]);
+        };
+        quiet([
+            &["Error: no rope on deck"],
+            &["Error: no hull on deck"],
+            &["Error: no keel on deck"],
+            &["Error: no mast on deck"],
+        ]);
+        quiet([
+            &["Error: name 'sail' is not defined"],
+            &["Error: name 'oars' is not defined"],
+            &["Error: name 'bell' is not defined"],
+            &["Error: name 'helm' is not defined"],
+        ]);
+        quiet([
+            &["19 errors in the log"],
+            &["16 errors in the log"],
+            &["13 errors in the log"],
+            &["9 errors in the log"],
+        ]);
+        let missed = "Error: the search block was not found";
+        quiet([&[missed], &["The edit is applied"], &[missed], &["The edit is applied", missed]]);
+    }
+
+    #[test]
+    fn errors_before_an_answer() {
+        let told = |role: &str, text: &str| format!(r#"{{"type":"message","role":"{role}","text":"{text}"}}"#);
+        let [host, user] = [told("system", "Error: the press is out of ink"), told("user", "Print the almanac.")];
+        let lines =
+            [&*user, &host, &says("Here it is in two columns."), &host, &says("Here it is in one column."), &host];
+        events("{}", lines).expect(RULE, &[]);
     }
 
     /// What agents say in turn.
@@ -967,6 +1103,43 @@ mod tests {
         };
         let lines: Vec<String> = questions.iter().cycle().take(12).flat_map(asked).collect();
         events("{}", &lines).expect(RULE, &[]);
+    }
+
+    #[test]
+    fn one_prompt_before_each_step() {
+        let prompt =
+            r#"{"type":"message","role":"user","text":"Choose exactly one order for the crane, and nothing else."}"#;
+        let with = |answers: [&str; 5]| {
+            let turns = answers.iter().flat_map(|answer| [prompt.into(), says(answer)]);
+            events("{}", turns.collect::<Vec<String>>())
+        };
+        let orders = [
+            "Lift crate 71 to deck 2.",
+            "Swing to bollard 19.",
+            "Lower the hook of boom 4.",
+            "Fetch the grab from shed 12.",
+            "Load coal into barge 16.",
+        ];
+        with(orders).expect(RULE, &[]);
+        with(["I see.", "Understood.", "I see.", "Understood.", "I see."]).expect(RULE, &[(6, Nudge), (8, Observe)]);
+        // Without a name, but the host tells something new each time, or only counts.
+        let hosted = |told: &dyn Fn(usize) -> String| {
+            let host = |at: usize| format!(r#"{{"type":"message","role":"system","text":"{}"}}"#, told(at));
+            let turns = (0..5).flat_map(|at| [prompt.into(), says(["I see.", "Understood."][at % 2]), host(at)]);
+            events("{}", turns.collect::<Vec<String>>())
+        };
+        let signals = ["a red flag", "two short blasts", "the lantern swings", "no answer", "the gate is open"];
+        hosted(&|at| format!("Seen from the crane: {}.", signals[at])).expect(RULE, &[]);
+        hosted(&|at| format!("Seen for {at} s by {at}2 eyes.")).strongest(RULE, Nudge);
+        // Ever new excuses name nothing.
+        let excuses = [
+            "Certainly, I will take care of that shortly.",
+            "My apologies for the delay, that slipped through.",
+            "Of course, right away, as agreed.",
+            "Sorry about that, it comes next.",
+            "Yes, that is being dealt with now.",
+        ];
+        with(excuses).strongest(RULE, Nudge);
     }
 
     #[test]

@@ -19,7 +19,7 @@ use crate::model::{
 };
 use crate::rules::settings::{invalid, within};
 use crate::rules::{Cx, Fact, Facts, HostAdvice, Limits, Rule, Signal, SignalParts, TASK_NAME, TASKS, many, task_name};
-use crate::state::{Flow, KEY_BYTES, Onset, Ring, ScopeKeys, Sighting};
+use crate::state::{Flow, KEY_BYTES, Occurrence, Onset, Ring, ScopeKeys, Sighting};
 use crate::text::{Key, combine, key, printable, salted, sorted};
 use alloc::{format, string::String, string::ToString, vec, vec::Vec};
 
@@ -85,14 +85,13 @@ struct PastAttempt {
     blockers: Key,
     worked: bool,
     work: Key,
-    sighting: Sighting,
-    onset: Onset,
+    seen: Occurrence,
     session: Option<String>,
     /// As many of the blockers as there is room for; `more` is the number of the others.
     named: Vec<String>,
     more: u32,
 }
-codec!(struct PastAttempt { at, status, blocked, blockers, worked, work, sighting, onset, session, named, more });
+codec!(struct PastAttempt { at, status, blocked, blockers, worked, work, seen, session, named, more });
 
 impl PastAttempt {
     /// Its line in a report.
@@ -119,9 +118,10 @@ impl PastAttempt {
     }
 
     fn evidence(&self) -> AttemptEvidence {
+        let Sighting { seq, step, .. } = self.seen.sighting();
         AttemptEvidence {
-            seq: self.sighting.seq,
-            step: self.sighting.step.get(),
+            seq,
+            step: step.get(),
             at: self.at,
             status: self.status,
             blockers: self.named.clone(),
@@ -254,21 +254,21 @@ impl Task {
         let (blockers, work) =
             (set_key("blockers", cx.salt, &attempt.blockers), set_key("work", cx.salt, &attempt.completed_work));
         let (named, more) = listed(&attempt.blockers, NAMED);
-        let seen = PastAttempt {
+        let sighting = Sighting { key: combine("attempt", &[self.key, blockers, work]), ..cx.here };
+        let attempt = PastAttempt {
             at,
             status: attempt.status,
             blocked: !attempt.blockers.is_empty(),
             blockers,
             worked: !attempt.completed_work.is_empty(),
             work,
-            sighting: Sighting { key: combine("attempt", &[self.key, blockers, work]), ..cx.here },
-            onset: cx.onset,
+            seen: Occurrence::new(sighting, cx.onset),
             session: attempt.session.as_deref().map(|session| printable(session, SESSION).into_owned()),
             named,
             more: many(more),
         };
         self.authority = self.authority.map(|attempts| attempts.saturating_add(1));
-        self.recent.push(seen, policy.max_attempts.max(SHOWN as u32) as usize);
+        self.recent.push(attempt, policy.max_attempts.max(SHOWN as u32) as usize);
     }
 
     /// The kind of loop that the latest attempts form.
@@ -520,7 +520,7 @@ impl Rule for TaskAttempts {
     fn weight(state: &State) -> usize {
         let seen = |seen: &PastAttempt| {
             let texts = seen.named.iter().chain(&seen.session).map(|text| text.len() + 2).sum::<usize>();
-            3 * KEY_BYTES + seen.sighting.weight() + seen.onset.weight() + texts + 20
+            3 * KEY_BYTES + seen.seen.weight() + texts + 20
         };
         let task = |task: &Task| {
             let recent: usize = task.recent.iter().map(seen).sum();
@@ -548,7 +548,7 @@ impl Rule for TaskAttempts {
     fn story(state: &State, whose: &ScopeKeys) -> Vec<String> {
         let Some(task) = state.tasks.iter().rev().find(|task| whose.has_task(task.key)) else { return Vec::new() };
         let attempts = task.recent.iter().skip(task.recent.len().saturating_sub(SHOWN));
-        attempts.map(|seen| format!("Attempt at event {}: {}", seen.sighting.seq, seen.line())).collect()
+        attempts.map(|seen| format!("Attempt at event {}: {}", seen.seen.sighting().seq, seen.line())).collect()
     }
 }
 
@@ -558,11 +558,12 @@ fn signal(task: &mut Task, attempt: &Attempt, policy: Policy, cx: &Cx<'_>, event
         return None;
     };
     let attempts = task.attempts(policy, cx.run.now);
-    let first = task.recent.nth_back(policy.max_attempts.saturating_sub(1) as usize).map(|seen| seen.onset)?;
+    let first =
+        task.recent.nth_back(policy.max_attempts.saturating_sub(1) as usize).map(|attempt| attempt.seen.onset())?;
     let onset = task.going.filter(|(known, _)| *known == kind).map_or(first, |(_, onset)| onset);
     task.going = Some((kind, onset));
     let shown_attempts = task.recent.iter().skip(task.recent.len().saturating_sub(SHOWN));
-    let sightings = shown_attempts.map(|seen| seen.sighting).collect();
+    let sightings = shown_attempts.map(|attempt| attempt.seen.sighting()).collect();
     let (blockers, _) = shown(&attempt.blockers);
     let recovered = task.recover(kind, policy, attempts, &attempt.blockers);
     task.told = Some((kind, attempts, recovered.recommendation));

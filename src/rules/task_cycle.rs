@@ -8,7 +8,7 @@ use crate::codec::codec;
 use crate::model::{AttemptStatus, Body, HaltReason, Recommendation};
 use crate::rules::task_attempts::{Policy, set_key};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, SignalParts};
-use crate::state::{Onset, Ring, Sighting};
+use crate::state::{Occurrence, Onset, Ring, Sighting};
 use crate::text::{Key, combine, sorted};
 use alloc::{format, vec::Vec};
 
@@ -26,7 +26,7 @@ pub(crate) struct State {
 }
 codec!(struct State { attempts });
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct PastAttempt {
     at: Option<i64>,
     task: Key,
@@ -37,10 +37,9 @@ struct PastAttempt {
     blocked: bool,
     /// No earlier attempt at the task that is still kept came to the same.
     new: bool,
-    sighting: Sighting,
-    onset: Onset,
+    seen: Occurrence,
 }
-codec!(struct PastAttempt { at, task, agent, came, status, blocked, new, sighting, onset });
+codec!(struct PastAttempt { at, task, agent, came, status, blocked, new, seen });
 
 impl State {
     /// Whether the latest `size` attempts at a task are a loop of their own.
@@ -62,7 +61,7 @@ impl State {
             let before = attempts().skip(period);
             let again = |(seen, before): &(&PastAttempt, &PastAttempt)| seen.task == before.task && !seen.new;
             let same = attempts().zip(before).take_while(again).count();
-            let onset = attempts().nth(same + period - 1)?.onset;
+            let onset = attempts().nth(same + period - 1)?.seen.onset();
             (apart && same >= period).then_some((period, u32::try_from(same / period + 1).ok()?, onset))
         })
     }
@@ -101,8 +100,7 @@ impl Rule for TaskCycle {
                 status: attempt.status,
                 blocked: !attempt.blockers.is_empty(),
                 new,
-                sighting,
-                onset: cx.onset,
+                seen: Occurrence::new(sighting, cx.onset),
             },
             ATTEMPTS,
         );
@@ -135,7 +133,7 @@ impl Rule for TaskCycle {
             recommendation: Recommendation::ChangeApproach,
             halt_reason: HaltReason::Oscillating,
         };
-        let seen = round.iter().map(|seen| seen.sighting).collect();
+        let seen = round.iter().map(|attempt| attempt.seen.sighting()).collect();
         Some(Signal { period: u32::try_from(period).ok(), ..parts.signal(onset, seen) })
     }
 

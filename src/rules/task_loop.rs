@@ -179,7 +179,7 @@ impl State {
         for _ in 0..NESTING {
             let Some(tracker) = at.and_then(|task| self.tracker(task)) else { break };
             if let Some(prior) = tracker.failures.iter_mut().find(|past| past.message == message && !past.external) {
-                onset = prior.onset;
+                onset = prior.seen.onset();
                 add = 1 + u32::from(attempts && !core::mem::replace(&mut prior.counted, true));
                 exact = true;
                 break;
@@ -195,7 +195,7 @@ impl State {
             (Judged::Regression, _) => {
                 cause = Cause::Regression { trend: tracker.trend(), exact };
                 if !exact && let Some(prior) = tracker.failures.iter_mut().next_back() {
-                    onset = prior.onset;
+                    onset = prior.seen.onset();
                     add = u32::from(attempts && !core::mem::replace(&mut prior.counted, true));
                 }
                 add += u32::from(!exact);
@@ -264,7 +264,7 @@ impl State {
         }
         drop(latest);
         tracker.asked.as_mut()?.answered(evaluation, add);
-        let past = tracker.failures.last().map(|past| (past.onset, past.signature.clone()));
+        let past = tracker.failures.last().map(|past| (past.seen.onset(), past.signature.clone()));
         // The judge speaks of the agent that failed.
         let agent = tracker.failed.clone();
         let words = reasoning(evaluation);
@@ -394,7 +394,7 @@ impl State {
         let exact = matches!(cause, Cause::Exact);
         let alike = tracker.failures.iter().filter(|past| !exact || past.message == last);
         let skip = alike.clone().count().saturating_sub(EVIDENCE);
-        alike.skip(skip).map(|past| Sighting { key: past.message, ..past.sighting }).collect()
+        alike.skip(skip).map(|past| Sighting { key: past.message, ..past.seen.sighting() }).collect()
     }
 
     /// The loops counted for a task, and the latest reason given; without a task, those of the highest counter.
@@ -634,7 +634,7 @@ impl Rule for TaskLoop {
     fn story(state: &State, whose: &ScopeKeys) -> Vec<String> {
         let tracker = state.tasks.iter().rev().find(|tracker| whose.has_task(tracker.task));
         let failures = tracker.map(|tracker| tracker.failures.iter()).into_iter().flatten();
-        failures.map(|past| format!("Event {}: `{}`", past.sighting.seq, past.signature)).collect()
+        failures.map(|past| format!("Event {}: `{}`", past.seen.sighting().seq, past.signature)).collect()
     }
 
     fn fits(state: &State) -> bool {

@@ -92,8 +92,14 @@ impl Time {
         Some((folded >> 1).cast_signed() ^ -(folded & 1).cast_signed())
     }
 
-    pub(crate) fn zip<T>(self, other: Option<T>) -> Option<(i64, T)> {
-        self.get().zip(other)
+    /// Milliseconds from this time to another; `None` unless both are known.
+    pub(crate) fn until(self, now: Option<i64>) -> Option<i64> {
+        Some(now?.saturating_sub(self.get()?))
+    }
+
+    /// Whether at least so many milliseconds lie between this time and another.
+    pub(crate) fn is_past(self, pause: i64, now: Option<i64>) -> bool {
+        self.until(now).is_some_and(|since| since >= pause)
     }
 }
 

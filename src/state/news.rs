@@ -6,7 +6,7 @@ use super::pairing::{Call, Step};
 use super::ring::Ring;
 use crate::codec::codec;
 use crate::model::ToolResult;
-use crate::text::{Figures, combine, enters, first_row, frame, heading, mark, trimmed};
+use crate::text::{Figures, combine, enters, first_row, frame, head, heading, mark, tail, trimmed};
 
 /// Kinds of calls remembered.
 const KINDS: usize = 12;
@@ -106,13 +106,13 @@ fn page(call: &Call, answer: &str) -> u32 {
     if !call.asks.shows() {
         return 0;
     }
-    let end = answer.get(answer.ceil_char_boundary(answer.len().saturating_sub(HEAD_BYTES))..).unwrap_or_default();
+    let end = tail(answer, HEAD_BYTES);
     first_row(beginning(answer)) ^ if answer.len() < 2 * HEAD_BYTES { 0 } else { frame(end) }
 }
 
 /// The first [`HEAD_BYTES`] bytes of an answer, at a character boundary.
 pub(crate) fn beginning(answer: &str) -> &str {
-    answer.get(..answer.floor_char_boundary(HEAD_BYTES)).unwrap_or_default()
+    head(answer, HEAD_BYTES)
 }
 
 /// Whether the first lines of an answer that are compared are all of it.

@@ -6,8 +6,8 @@ use crate::model::{Context, Outcome, ToolResult};
 use crate::rules::LONGEST_NAME;
 use crate::state::{Kin, LONG_PAUSE, Occurrence, Onset, PAUSE, Ring, Sighting, task_key};
 use crate::text::{
-    Asks, CallKey, Echo, Edit, Effect, Empty, Key, Late, Left, OutcomeFacts, Span, acknowledges, combine, first_mark,
-    frame, key, kind_of, mark, mistake, root_place, steers, transient, trimmed, word_hashes,
+    Asks, CallKey, Echo, Edit, Effect, Empty, Key, Late, Left, OutcomeFacts, Span, acknowledges, combine, echoes,
+    first_mark, frame, head, key, kind_of, mark, mistake, root_place, steers, transient, trimmed, word_hashes,
 };
 use alloc::{boxed::Box, string::String, vec::Vec};
 use core::cell::OnceCell;
@@ -371,7 +371,8 @@ impl Call {
     pub(crate) fn steers(&self, result: &ToolResult) -> bool {
         let answers = || self.quiet == Empty::Nothing && !self.mutates;
         let relative = || self.asks_nothing() && !answers() && !self.delivers;
-        acknowledges(&result.output) && (self.asks == Asks::Gesture || steers(&self.name) || relative())
+        let told = acknowledges(&result.output) || echoes(&self.name, &result.output);
+        told && (self.asks == Asks::Gesture || steers(&self.name) || relative())
     }
 
     /// Whether it is a shell call that runs a program.
@@ -382,7 +383,7 @@ impl Call {
     /// A call before it is analysed: without target, hints and onset.
     pub(crate) fn new(name: &str, tool: Key, keys: CallKey, call_id: Option<&str>, context: &Context) -> Self {
         Self {
-            name: name.get(..name.floor_char_boundary(NAME)).unwrap_or_default().into(),
+            name: head(name, NAME).into(),
             tool,
             kind: 0,
             frame: 0,

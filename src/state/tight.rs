@@ -3,6 +3,7 @@
 
 use super::{Latest, Maybe, Onset, Sighting, Time};
 use crate::codec::{Codec, Reader};
+use crate::rules::Cx;
 use alloc::{boxed::Box, vec::Vec};
 
 /// Numbers in an onset and a sighting, and the bytes that hold their lengths, half a byte each.
@@ -89,7 +90,18 @@ enum Single {
     Wide(Box<(Onset, Sighting)>),
 }
 
+impl Default for Occurrence {
+    fn default() -> Self {
+        Self(Single::Tight(Tight([0; ROOM])))
+    }
+}
+
 impl Occurrence {
+    /// What happens now.
+    pub(crate) fn now(cx: &Cx<'_>) -> Self {
+        Self::new(cx.here, cx.onset)
+    }
+
     pub(crate) fn new(sighting: Sighting, onset: Onset) -> Self {
         Self(match Tight::of(&onset, &sighting) {
             Some(tight) => Single::Tight(tight),
@@ -111,6 +123,12 @@ impl Occurrence {
 
     pub(crate) fn onset(&self) -> Onset {
         self.get().1
+    }
+
+    /// Upper bound on its encoded bytes.
+    pub(crate) fn weight(&self) -> usize {
+        let (sighting, onset) = self.get();
+        sighting.weight() + onset.weight()
     }
 }
 

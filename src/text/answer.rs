@@ -3,15 +3,17 @@
 //! Only short texts are trusted, and the ends of longer ones: a file that contains the word `pending` is not waiting
 //! for anything.
 
-use super::ends::{clip_to, head};
+use super::ends::{behind_last, clip_to, head};
 use super::lines::{Lines, trimmed};
 use super::scan::{BLOCK, any, parts};
 use super::states::{ENDED, is_partly_done, is_under_way, is_waiting_state};
-use super::words::{Lexicon, any_in, is_in, same, same_end, same_start};
+use super::words::{Lexicon, any_in, is_in, name_words, same, same_end, same_start};
 
 /// Bytes from which an answer says more than a mere acknowledgement, and from which even one of few words does.
 const ACKNOWLEDGED: usize = 16;
 const FEW_WORDS: usize = 64;
+/// Letters from which a word of a tool's name may begin what it answers.
+const LONG_WORD: usize = 4;
 
 /// Whether an answer merely acknowledges: `ok`, `Pressed ArrowDown`.
 pub(crate) fn acknowledges(answer: &str) -> bool {
@@ -19,18 +21,44 @@ pub(crate) fn acknowledges(answer: &str) -> bool {
     answer.len() < ACKNOWLEDGED || few() && !answer.bytes().any(|byte| byte.is_ascii_digit())
 }
 
+/// Whether an answer merely says that the named tool did what it was asked to: `Scrolled down the page by one page`.
+pub(crate) fn echoes(tool: &str, answer: &str) -> bool {
+    let first = || answer.split(|char: char| !char.is_alphabetic()).find(|word| !word.is_empty()).unwrap_or_default();
+    answer.len() < FEW_WORDS
+        && !answer.bytes().any(|byte| byte.is_ascii_digit())
+        && name_words(tool).any(|word| (LONG_WORD..first().len()).contains(&word.len()) && same_start(first(), word))
+}
+
 /// Words for what a log leaves out, and the longest note that does.
 const LEFT_OUT: &str = "binary image omitted photo picture redacted screenshot";
 const NOTE: usize = 40;
+/// Ends of the names of pictures, and how many words may stand beside such names.
+const PICTURES: &str = "gif jpeg jpg png webp";
+const BESIDE: usize = 3;
+/// Length limit in bytes of an answer that does nothing but name pictures.
+const PICTURED: usize = 1024;
 
-/// Whether an answer only notes that something was left out: `[image]`, `(screenshot omitted)`.
+/// Whether an answer only notes that something was left out (`[image]`, `(screenshot omitted)`) or where pictures are
+/// (`screenshots: a/0012.png, a/0013.png`).
 pub(crate) fn is_left_out(answer: &str) -> bool {
     let answer = trimmed(answer);
-    answer.len() <= NOTE
-        && answer.starts_with(['[', '(', '<'])
-        && answer.ends_with([']', ')', '>'])
-        && answer.bytes().all(|byte| !byte.is_ascii_digit())
-        && any_in(LEFT_OUT, answer)
+    let notes = || {
+        answer.len() <= NOTE
+            && answer.starts_with(['[', '(', '<'])
+            && answer.ends_with([']', ')', '>'])
+            && answer.bytes().all(|byte| !byte.is_ascii_digit())
+            && any_in(LEFT_OUT, answer)
+    };
+    notes() || names_pictures(answer)
+}
+
+/// Whether a text names pictures, one at its end, and hardly anything else.
+fn names_pictures(text: &str) -> bool {
+    let is_picture = |word: &&str| word.rsplit_once('.').is_some_and(|(_, end)| is_in(PICTURES, end));
+    let words = || text.split([' ', ',', '\n', '"', '[', ']', ')', '(']).filter(|word| !word.is_empty());
+    text.len() <= PICTURED
+        && words().next_back().as_ref().is_some_and(is_picture)
+        && words().filter(|word| !is_picture(word)).count() <= BESIDE
 }
 
 /// What an answer says.
@@ -279,7 +307,7 @@ pub(super) fn says(text: &str) -> AnswerMeaning {
     }
     let whole = text.trim_matches(|char: char| !char.is_alphanumeric());
     // `Build 88: running`, `Order 77 has not been shipped yet`, `No reply yet`.
-    let state = whole.rsplit(": ").next().unwrap_or_default();
+    let state = behind_last(whole, ": ");
     let more = state.contains([',', '(']) && is_waiting_state(state);
     if more || is_under_way(state) || is_partly_done(whole) || is_not_yet(text) || NOT_REACHED.contains(&whole) {
         says.waiting = true;
@@ -562,6 +590,33 @@ fn ended(before: &str) -> bool {
 mod tests {
     use super::*;
     use alloc::string::String;
+
+    #[test]
+    fn what_shows_nothing() {
+        for left_out in
+            ["[image]", "(screenshot omitted)", "views: q/view_0012.png, q/view_0013.png", "Saved as q/7.JPG"]
+        {
+            assert!(is_left_out(left_out), "{left_out}");
+        }
+        for told in
+            ["[3 images]", "quay.txt", "The lamp in q/7.png is red and the mole is dark", "a.png 12 kB 9:41 ok red"]
+        {
+            assert!(!is_left_out(told), "{told}");
+        }
+        for (tool, answer) in
+            [("page_scroll", "🔍 Scrolled down the page by one screen"), ("typeText", "Typed it all into the field")]
+        {
+            assert!(echoes(tool, answer), "{answer}");
+        }
+        for (tool, answer) in [
+            ("page_scroll", "Scrolled to 1200 of 5000"),
+            ("look", "The scroll is on the table"),
+            ("go", "Gone now"),
+            ("page_scroll", "Scroll failed: a dialog covers the page"),
+        ] {
+            assert!(!echoes(tool, answer), "{answer}");
+        }
+    }
 
     /// [`scan`], word by word and without the filter.
     fn slowly(text: &str) -> AnswerMeaning {

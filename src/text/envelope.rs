@@ -203,7 +203,11 @@ fn in_tags(text: &str) -> Option<Unwrapped<'_>> {
 fn element<'a>(text: &'a str, tag: &str) -> Option<(&'a str, &'a str)> {
     let inside = text.strip_prefix('<')?.strip_prefix(tag)?.strip_prefix('>')?;
     // The last closing tag, since the output may contain the same tag.
-    let end = if tag == "output" { inside.rfind("</") } else { inside.find("</") }?;
+    let end = if tag == "output" {
+        ends::split_last(inside, "</").map(|(before, _)| before.len())
+    } else {
+        inside.find("</")
+    }?;
     let (inside, closing) = inside.split_at_checked(end)?;
     Some((inside, closing.strip_prefix("</")?.strip_prefix(tag)?.strip_prefix('>')?))
 }

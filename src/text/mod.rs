@@ -70,7 +70,7 @@ mod volatile_json;
 mod waits;
 mod words;
 
-pub(crate) use answer::{acknowledges, is_left_out};
+pub(crate) use answer::{acknowledges, echoes, is_left_out};
 pub(crate) use artifact::{document, failing_tests, patch};
 pub(crate) use canonical::{CallKey, arguments, call_key, canonical_json, depth_within};
 pub(crate) use complaint::complains;
@@ -80,6 +80,7 @@ pub(crate) use echo::Echo;
 pub(crate) use edge::{Edge, edges};
 pub(crate) use effect::{Moved, State as Effect};
 pub(crate) use embedding::{Embedding, LONGEST as LONGEST_EMBEDDING};
+pub(crate) use ends::{head, split_last, tail};
 pub(crate) use envelope::{opened, with_output};
 pub(crate) use failure::{FailureFacts, SIGNATURE as FAILURE_SIGNATURE, name as failure_name};
 pub(crate) use figures::{Figures, progress};

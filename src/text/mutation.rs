@@ -13,6 +13,7 @@ use super::request::Asks;
 use super::sql::changes_table;
 use super::target::names_place;
 use super::waits::{asks_health, awaits_output, shows_state};
+use super::words::any_in;
 use crate::codec::codec;
 use crate::model::ToolCall;
 use alloc::{borrow::Cow, vec::Vec};
@@ -56,9 +57,18 @@ pub(crate) fn quiet(call: &ToolCall, named: &ToolName, mutates: bool, asks: Asks
         if asks == Asks::Search || finds() { Empty::Nothing } else { Empty::Blank }
     } else if matches!(asks, Asks::Nothing | Asks::View | Asks::Gesture) && (named.checks || !looks()) {
         Empty::Null
+    } else if named.opens && names_a_file(call) {
+        // What is in a file is often left out of a log.
+        Empty::Blank
     } else {
         Empty::Nothing
     }
+}
+
+/// Whether a call or one of its arguments is named after a file.
+fn names_a_file(call: &ToolCall) -> bool {
+    let fields = call.args.as_ref().and_then(Value::as_object).into_iter().flat_map(|map| map.keys());
+    any_in("file", &call.tool) || fields.clone().any(|name| any_in("file path", name))
 }
 
 /// The command line of a call: what a shell is given, or the `command` of any other tool that reads like one. A program
@@ -270,11 +280,15 @@ mod tests {
             ("check_hull", Empty::Null),
             ("bash", Empty::Blank),
             ("list_tests", Empty::Nothing),
+            ("read_file", Empty::Blank),
+            ("read", Empty::Blank),
+            ("get_file_errors", Empty::Nothing),
             ("find_berth", Empty::Nothing),
             ("web_search", Empty::Nothing),
         ] {
             assert_eq!(quiet(tool, path()), most, "{tool}");
         }
+        assert_eq!(quiet("read_mail", json!({"box": "in"})), Empty::Nothing);
         assert_eq!(quiet("orders", json!({"query": "which are open for the harbour"})), Empty::Nothing);
         let mut told = call("orders", path());
         told.read_only = Some(true);

@@ -2,6 +2,7 @@
 
 use super::canonical::named_arguments;
 use super::digest::{Key, key};
+use super::ends::behind_last;
 use super::request::{DELEGATES, INTERFACES, SEARCHES, SEEKS};
 use super::waits::{ARRIVES, SLEEPERS, WATCHERS};
 use super::words::{any_in, is_in, name_words, same};
@@ -49,6 +50,9 @@ pub(crate) fn searches(tool: &str) -> bool {
 /// Words in the names of tools that only note down a thought.
 const THINKS: &str = "reflect reflection think thinking thought thoughts";
 
+/// Words in the names of tools that show what is in a file, if they are given one.
+const OPENS: &str = "cat open read show view";
+
 /// Words in the labels of a harness that counts the steps of an agent.
 const STEPS: &str = "attempt cycle iteration phase round step turn";
 
@@ -75,6 +79,8 @@ pub(crate) struct ToolName {
     pub(super) language: bool,
     /// It edits.
     pub(super) edits: bool,
+    /// It shows what is in a file, if it is given one.
+    pub(super) opens: bool,
     /// It keeps the agent's own notes.
     pub(super) notes: bool,
     /// It reports problems, such as a linter or a test runner.
@@ -122,6 +128,11 @@ impl Action {
     }
 }
 
+/// A tool's name without its server and namespace: `search` of `mcp__docs__web.search`.
+pub(super) fn own_name(tool: &str) -> &str {
+    behind_last(tool, "__").rsplit(['.', '/', ':']).next().unwrap_or_default()
+}
+
 impl ToolName {
     /// Whether it checks on the progress of something or somebody.
     pub(crate) fn looks_after(&self) -> bool {
@@ -129,14 +140,14 @@ impl ToolName {
     }
 
     pub(crate) fn of(tool: &str) -> Self {
-        let own_name = tool.rsplit("__").next().unwrap_or_default();
-        let last = own_name.rsplit(['.', '/', ':']).next().unwrap_or_default();
+        let last = own_name(tool);
         let any = |words: &str| any_in(words, tool);
         let replaces = any("replace");
         Self {
             shell: is_shell(tool),
             language: any(LANGUAGES),
             edits: any(EDITS),
+            opens: any(OPENS),
             notes: any(NOTES),
             complains: any(COMPLAINS),
             checks: any(CHECKS),
@@ -301,7 +312,7 @@ mod tests {
     #[test]
     fn verbs() {
         for tool in ["archive_search", "mcp__desk__post_get", "bookLookup", "get_post", "list_updates"] {
-            assert_eq!(verb(tool.rsplit("__").next().unwrap_or_default()), Some(false), "{tool}");
+            assert_eq!(verb(behind_last(tool, "__")), Some(false), "{tool}");
         }
         for tool in [
             "save_search",

@@ -1,5 +1,6 @@
 //! What a text says about test results: how many tests fail, how many pass, how much is covered.
 
+use super::ends::tail;
 use super::words::same_start;
 
 /// Numbers written out in words, as in summaries; the index is the value.
@@ -42,7 +43,7 @@ const SUMMARY: usize = 400;
 /// `BUILD SUCCESSFUL`. `None` if it says neither.
 pub(crate) fn all_pass(text: &str) -> Option<bool> {
     let text = text.trim_end();
-    let end = text.get(text.floor_char_boundary(text.len().saturating_sub(SUMMARY))..).unwrap_or(text);
+    let end = tail(text, SUMMARY);
     // Fast path: hardly any output says so.
     let mut four = 0;
     let tells = end.bytes().any(|byte| {

@@ -258,7 +258,7 @@ fn words(text: &str) -> Vec<Word> {
             }
         } else if !run.is_empty() {
             let lower = lower_text(run);
-            let bare = lower.trim_end_matches("'s").trim_end_matches("’s");
+            let bare = lower.strip_suffix("'s").or_else(|| lower.strip_suffix("’s")).unwrap_or(&lower);
             // `re-check` is one word, `sign-in form` is written with and without its hyphen; a path stays whole.
             if bare.contains(['/', '.', '_', '#', '@']) {
                 push(bare, &mut before);

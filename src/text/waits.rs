@@ -5,7 +5,7 @@ use super::canonical::named_arguments;
 use super::ends::head;
 use super::mask::end_of_digits;
 use super::mutation::command;
-use super::named::ToolName;
+use super::named::{ToolName, own_name};
 use super::words::{any_in, is_in, name_words, same, same_start};
 use crate::model::ToolCall;
 use alloc::string::String;
@@ -119,8 +119,7 @@ fn says_wait(name: &str) -> bool {
 
 /// Whether a tool of this name does nothing but wait: `sleep`, `wait_seconds`, `browser_wait_for`, `rig.wait`.
 fn only_waits(tool: &str) -> bool {
-    let own = tool.rsplit("__").next().unwrap_or_default();
-    let own = own.rsplit(['.', '/', ':']).next().unwrap_or_default();
+    let own = own_name(tool);
     let waits = |word: &str| is_in(SLEEPERS, word) || is_in(SPANS, word) || same(word, "browser");
     own.ends_with("sleep") || name_words(own).all(waits)
 }

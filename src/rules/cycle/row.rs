@@ -47,7 +47,7 @@ impl Row {
         let Some(ago) = ago.filter(|ago| *ago <= tuned::ROW_LATE.get()) else { return self.ends() };
         let changes = step.mutations_before() as u32;
         let goes_on = |steps: &Steps| {
-            let rested = steps.at.zip(step.at).is_some_and(|(last, now)| now.saturating_sub(last) >= REST);
+            let rested = steps.at.is_past(REST, step.at);
             changes == steps.changes && !rested
         };
         if self.0.as_ref().is_some_and(|steps| !goes_on(steps)) {

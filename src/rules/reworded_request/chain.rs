@@ -8,7 +8,7 @@ use crate::codec::codec;
 use crate::model::ToolResult;
 use crate::rules::Cx;
 use crate::rules::asked::NewlyAsked;
-use crate::state::{Onset, Ring, Sighting, Step};
+use crate::state::{Occurrence, Onset, Ring, Sighting, Step};
 use crate::text::{Asks, Effect, Goal, Key, Kinship, Left, Moved, Vocabulary, has_digit};
 use crate::tuned;
 use alloc::vec::Vec;
@@ -63,10 +63,9 @@ struct PastRequest {
     round: Option<Key>,
     /// Sequence number of the chain's first request.
     chain: u64,
-    sighting: Sighting,
-    onset: Onset,
+    seen: Occurrence,
 }
-codec!(struct PastRequest { goal, call, tool, points, times, mutations, round, chain, sighting, onset });
+codec!(struct PastRequest { goal, call, tool, points, times, mutations, round, chain, seen });
 
 #[derive(Clone, Debug)]
 struct KnownState {
@@ -248,8 +247,7 @@ impl Chain {
             mutations,
             round,
             chain,
-            sighting: cx.here,
-            onset,
+            seen: Occurrence::new(cx.here, onset),
         };
         self.requests.push(asked, tuned::REQUESTS_KEPT.get() as usize);
         (times >= FEWEST).then(|| Reworded {
@@ -258,12 +256,7 @@ impl Chain {
             chain,
             kinship,
             came,
-            seen: self
-                .requests
-                .iter()
-                .filter(|asked| asked.chain == chain)
-                .map(|asked| (asked.sighting, asked.onset))
-                .collect(),
+            seen: self.requests.iter().filter(|asked| asked.chain == chain).map(|asked| asked.seen.get()).collect(),
         })
     }
 

@@ -248,7 +248,7 @@ impl Kinds {
     /// user has spoken right after the previous answer.
     pub(super) fn beside(&mut self, step: &Step, call: &Call, listed: bool, heard: bool) -> Before {
         let facts = &step.facts;
-        let paused = self.at.zip(step.at).is_some_and(|(last, now)| now.saturating_sub(last) >= WAITED);
+        let paused = self.at.is_past(WAITED, step.at);
         let waits = facts.waiting
             || facts.transient
             || self.polled

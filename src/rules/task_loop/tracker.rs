@@ -3,7 +3,7 @@
 use crate::codec::codec;
 use crate::model::{Evaluation, EvaluationVerdict, Event, Marker, Progress, Tests};
 use crate::rules::Cx;
-use crate::state::{KEY_BYTES, Onset, Ring, Sighting};
+use crate::state::{KEY_BYTES, Occurrence, Onset, Ring, Sighting};
 use crate::text::{FAILURE_SIGNATURE, FailureFacts, Key, printable};
 use alloc::{format, string::String, string::ToString, vec::Vec};
 
@@ -115,10 +115,9 @@ pub(super) struct Past {
     pub(super) found: bool,
     /// A judge called it external: nothing repeats it.
     pub(super) external: bool,
-    pub(super) sighting: Sighting,
-    pub(super) onset: Onset,
+    pub(super) seen: Occurrence,
 }
-codec!(struct Past { message, context, signature, counted, found, external, sighting, onset });
+codec!(struct Past { message, context, signature, counted, found, external, seen });
 
 /// One reading of the tests.
 #[derive(Clone, Copy, Debug, Default)]
@@ -348,8 +347,7 @@ impl Tracker {
             counted,
             found: counted,
             external: false,
-            sighting: Sighting { key: message, ..cx.here },
-            onset: cx.onset,
+            seen: Occurrence::new(Sighting { key: message, ..cx.here }, cx.onset),
         };
         self.failures.push(past, cx.config.failures.history as usize);
         self.since = SinceFailure::default();
@@ -393,8 +391,7 @@ impl Tracker {
 
     /// Bytes it takes at most.
     pub(super) fn weight(&self) -> usize {
-        let past =
-            |past: &Past| 2 * KEY_BYTES + past.signature.len() + past.sighting.weight() + past.onset.weight() + 5;
+        let past = |past: &Past| 2 * KEY_BYTES + past.signature.len() + past.seen.weight() + 5;
         6 * KEY_BYTES
             + 5 * READINGS
             + 70

@@ -1,7 +1,7 @@
 //! Compilers, linkers and linters: error code, what the message names, file.
 
 use super::words::{file_key, has_extension, joined, listed, location, parts, shortened};
-use crate::text::sorted;
+use crate::text::{ends::split_last, sorted};
 use alloc::{string::String, vec::Vec};
 
 /// Maximum number of errors of one output that are told apart.
@@ -76,7 +76,7 @@ fn eslint(raw: &str, file: &str) -> Option<String> {
     let (line, column) = place.split_once(':')?;
     let number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let message = rest.trim_start().strip_prefix("error ").filter(|_| number(line) && number(column))?;
-    let (message, rule) = message.trim().rsplit_once("  ").unwrap_or((message, ""));
+    let (message, rule) = split_last(message.trim(), "  ").unwrap_or((message, ""));
     Some(diagnostic(rule.trim(), message, &file_key(file)))
 }
 

@@ -5,7 +5,8 @@ use super::{
     traces::{panic_class, panic_message, panicked, trace},
     words::{file_key, has_extension, headline, hyphenated, joined, listed, shortened, strip_timing},
 };
-use alloc::{borrow::ToOwned, collections::BTreeMap, format, string::String, vec::Vec};
+use crate::model::ByName;
+use alloc::{borrow::ToOwned, format, string::String, vec::Vec};
 
 /// Maximum number of failures of one output that are told apart.
 const MOST_ITEMS: usize = 256;
@@ -13,7 +14,7 @@ const MOST_ITEMS: usize = 256;
 /// The failing tests of an output by name, each with its error class (empty if unknown), and the test named last.
 #[derive(Default)]
 struct Failing {
-    tests: BTreeMap<String, String>,
+    tests: ByName<String>,
     current: Option<String>,
 }
 
@@ -23,7 +24,7 @@ impl Failing {
         if name.is_empty() || self.tests.len() >= MOST_ITEMS {
             return;
         }
-        let known = self.tests.entry(name.clone()).or_default();
+        let known = self.tests.or_default(&name);
         if known.is_empty() {
             class.clone_into(known);
         }

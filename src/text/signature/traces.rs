@@ -2,6 +2,7 @@
 //! code.
 
 use super::words::{detail, file_key, headline, joined, location, shortened};
+use crate::text::ends::split_last;
 use alloc::{borrow::ToOwned, format, string::String};
 
 /// An uncaught error.
@@ -102,7 +103,7 @@ impl<'a> Traces<'a> {
 fn rust_panic(line: &str, below: &[&str]) -> Option<Thrown> {
     let (_, rest) = panicked(line)?;
     let message = panic_message(rest, below.first().copied());
-    let file = rest.rsplit(", ").find_map(location).map(|(path, _)| file_key(path)).unwrap_or_default();
+    let file = rest.split(", ").filter_map(location).last().map(|(path, _)| file_key(path)).unwrap_or_default();
     Some(Thrown { class: "panic".to_owned(), detail: detail(message), file })
 }
 
@@ -131,7 +132,7 @@ pub(super) fn panicked(line: &str) -> Option<(&str, &str)> {
 /// The panic message: on the next line or, before Rust 1.73, in quotes before the position.
 pub(super) fn panic_message<'a>(rest: &'a str, next: Option<&'a str>) -> &'a str {
     match rest.strip_prefix('\'') {
-        Some(rest) => rest.rsplit_once("', ").map_or(rest, |(message, _)| message),
+        Some(rest) => split_last(rest, "', ").map_or(rest, |(message, _)| message),
         None => next.unwrap_or_default().trim(),
     }
 }

@@ -1,7 +1,11 @@
 //! Parts of text that the scanners share: error classes, positions, files, slugs, lists.
 
 use super::volatile::mask;
-use crate::text::{case::lower_text, ends::head, words::spaced};
+use crate::text::{
+    case::lower_text,
+    ends::{behind_last, head, split_last},
+    words::spaced,
+};
 use alloc::{borrow::ToOwned, format, string::String, vec::Vec};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -37,7 +41,7 @@ pub(super) fn headline(line: &str) -> Option<(&str, &str)> {
 pub(in crate::text) fn class_name(word: &str) -> Option<&str> {
     const ENDS: [&str; 7] = ["Error", "Exception", "Fault", "Failure", "Interrupt", "Exit", "Timeout"];
     let last = word.rsplit(['.', '$', '/']).next()?;
-    let last = last.rsplit("::").next()?;
+    let last = behind_last(last, "::");
     let named = last.starts_with(|c: char| c.is_ascii_uppercase())
         && last.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
         && ENDS.iter().any(|end| last.ends_with(end));
@@ -202,7 +206,7 @@ fn passing(name: &str) -> bool {
 
 pub(super) fn strip_timing(name: &str) -> &str {
     let Some((head, last)) = name.rsplit_once(' ') else { return name };
-    if let Some((head, inside)) = name.strip_suffix(')').and_then(|name| name.rsplit_once(" (")) {
+    if let Some((head, inside)) = name.strip_suffix(')').and_then(|name| split_last(name, " (")) {
         return if mask(inside) == "#" { head } else { name };
     }
     if mask(last) == "#" { head } else { name }
