@@ -9,9 +9,9 @@
 //!
 //! Without a result or another agent's news in between, every occurrence counts. With work in between, only long texts
 //! count, however far apart: the third time is nudged and the fourth blocked, or the sixth if the work brought
-//! something new at least every other time. If it did so each time, or if the agent said four new texts between any two of them,
-//! every other occurrence counts; if the work consists of looks that each show something new, or of gestures, which show
-//! nothing, none is blocked.
+//! something new at least every other time. If it did so each time, or if the agent said four new texts between any two
+//! of them, every other occurrence counts; if the work consists of looks that each show something new, or of gestures,
+//! which show nothing, none is blocked.
 
 use crate::codec::codec;
 use crate::model::{Channel, HaltReason, Recommendation};
