@@ -79,6 +79,8 @@ tuned! {
     TALK_NEWS = 5, tried [2, 3, 4, 6];
     /// … and this one the twelfths that remain if the user has named something.
     TALK_USER_NEWS = 1, tried [0, 2, 3];
+    /// A report says again what those before said if at most this percentage of its words is new.
+    REPORT_FRESH = 28, tried [20, 24, 32, 36];
     /// Percentage of equal tokens at which two attempts count as the same.
     ATTEMPT_ALIKE = 70, tried [60, 65, 75, 80];
     /// Percentage of the lighter one's weight shared with an earlier reaction at which it counts as a stock reaction.

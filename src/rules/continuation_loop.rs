@@ -165,7 +165,7 @@ impl Rule for ContinuationLoop {
     }
 
     fn fits(state: &State) -> bool {
-        state.sightings.fits() && state.heard.fits()
+        state.heard.fits()
     }
 }
 

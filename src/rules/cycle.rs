@@ -323,7 +323,7 @@ impl Walk {
 
 impl Rule for Cycle {
     const ID: &'static str = "cycle";
-    const ABOUT: &'static str = "The same steps with the same outcomes, lap after lap, or with outcomes that differ only in figures; steps in a row that had all been made shortly before.";
+    const ABOUT: &'static str = "The same steps with the same outcomes, lap after lap, apart from figures; steps that had all been made shortly before.";
     const UNIT: &'static str = "laps";
     const LIMITS: Limits = Limits::ladder(3, 5, 9, 0);
     const SEES: Facts = Facts::CALL.and(Facts::STEP).and(Facts::CUSTOM);

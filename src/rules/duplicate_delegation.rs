@@ -109,10 +109,7 @@ impl Rule for DuplicateDelegation {
 
     fn fits(state: &State) -> bool {
         state.prompts.len() <= PROMPTS
-            && state
-                .prompts
-                .iter()
-                .all(|prompt| prompt.agents.len() <= AGENTS as usize && prompt.delegations.fits() && prompt.goal.fits())
+            && state.prompts.iter().all(|prompt| prompt.agents.len() <= AGENTS as usize && prompt.goal.fits())
     }
 }
 

@@ -78,7 +78,7 @@ impl Habit {
 impl Agent {
     fn is_turned_away(&mut self, reason: Key, onset: Onset, cx: &Cx<'_>) -> Option<Signal> {
         if core::mem::replace(&mut self.reason, reason) != reason {
-            self.rejections = Streak::default();
+            self.rejections.clear();
         }
         self.habit.turned_away = true;
         self.habit.lately = self.habit.lately << 1 | 1;
@@ -92,7 +92,7 @@ impl Agent {
                 confidence: confidence(500, 50, count),
                 signature: cx.named("harness", '!', reason),
                 message: format!("{count} calls in a row were rejected before they ran, for the same reason"),
-                instead: "Compare the last answer with the format that the rejection describes, and change the form before the content.",
+                instead: "Change the form as the rejection describes, before the content.",
                 recommendation: Recommendation::ChangeApproach,
                 halt_reason: HaltReason::RepeatedError,
             })
@@ -112,7 +112,7 @@ impl Agent {
                 confidence: confidence(450, 50, count),
                 signature: cx.named("harness", '~', self.reason),
                 message: format!("calls were rejected before they ran, and {times} times the reaction was one that had not helped before"),
-                instead: "Write down the rule that the rejection states, and check the next call against it before making it.",
+                instead: "Write down the rule that the rejection states, and check the next call against it.",
                 recommendation: Recommendation::ChangeApproach,
                 halt_reason: HaltReason::RepeatedError,
             })
@@ -138,7 +138,7 @@ impl Rule for HarnessRejection {
             Fact::Step(step, _) => {
                 // An executed call ends a row of rejections, but not a habit.
                 for known in state.agents.iter_mut().filter(|known| known.agent == step.agent) {
-                    known.rejections = Streak::default();
+                    known.rejections.clear();
                     known.habit.lately <<= 1;
                 }
                 None
@@ -169,11 +169,8 @@ impl Rule for HarnessRejection {
     fn fits(state: &State) -> bool {
         state.agents.len() <= AGENTS
             && state.agents.iter().all(|agent| {
-                let Habit { reactions, stock, .. } = &agent.habit;
-                agent.rejections.fits()
-                    && stock.fits()
-                    && reactions.len() <= REACTIONS
-                    && reactions.iter().all(Goal::fits)
+                let Habit { reactions, .. } = &agent.habit;
+                reactions.len() <= REACTIONS && reactions.iter().all(Goal::fits)
             })
     }
 }

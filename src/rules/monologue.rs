@@ -291,7 +291,6 @@ impl Rule for Monologue {
                 .long
                 .iter()
                 .all(|long| long.older.len() <= OLDER && long.latest.iter().all(|latest| latest.sentences.fits()))
-            && state.texts.iter().all(|text| text.sightings.fits())
     }
 }
 

@@ -140,7 +140,7 @@ fn signal(step: &Step, newest: &Seen, mut same: Vec<(Sighting, Onset)>, count: u
         confidence: confidence(450, 50, count),
         signature: cx.named(&name, '.', identity),
         message: format!("`{name}` had the same effect {count} times: {what} did not change"),
-        instead: "Assume that this action does nothing here: look at what it should have changed, or take another way.",
+        instead: "Look at what this action should have changed, or take another way.",
         recommendation: Recommendation::ChangeApproach,
         halt_reason: HaltReason::Stalled,
     })

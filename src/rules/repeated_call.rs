@@ -268,10 +268,6 @@ impl Marked for Entry {
     fn mark(&self) -> u32 {
         mark(self.call)
     }
-
-    fn fits(&self) -> bool {
-        self.sightings.fits()
-    }
 }
 
 impl Entry {
@@ -614,7 +610,7 @@ impl Entry {
             } else if scale > 1 && i64::from(self.gap) >= PATIENT {
                 "Find out whether what you are waiting for is still alive, or stop waiting."
             } else if scale > 1 {
-                "Wait longer between looks (after five minutes without any call, one is not refused), or find out whether what you are waiting for is still alive."
+                "Wait longer between looks (after five minutes without any call, one is not refused), or find out whether it is still alive."
             } else if self.flags.failed() {
                 "Read what the outcome says and change what it complains about, or reach the goal with another tool."
             } else {

@@ -157,9 +157,9 @@ impl Window<Outing> {
             signature: cx.named(&tool, '!', class),
             message,
             instead: if batch {
-                "Check one thing that all of them have in common, or leave the rest of the batch: the next one will fail the same way."
+                "Check one thing that all of them have in common, or leave the rest of the batch."
             } else {
-                "Look at the current state of what the call is about before trying again, or reach the goal in another way."
+                "Look at the current state of what the call is about, or reach the goal in another way."
             },
             recommendation: Recommendation::ChangeApproach,
             halt_reason: HaltReason::RepeatedError,

@@ -273,10 +273,7 @@ impl Rule for Resubmission {
 
     fn fits(state: &State) -> bool {
         state.called.iter().all(|(_, tokens)| tokens.fits(Tokens::fits))
-            && state
-                .last
-                .iter()
-                .all(|last| last.tokens.fits(Tokens::fits) && last.attempts.fits() && last.lines.len() <= LINES)
+            && state.last.iter().all(|last| last.tokens.fits(Tokens::fits) && last.lines.len() <= LINES)
     }
 }
 

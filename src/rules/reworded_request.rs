@@ -88,7 +88,7 @@ const OWN_WORDS: TextKind = TextKind {
 const SENT_AGAIN: TextKind = TextKind {
     kind: "sent-again",
     said: ["sent the same thing to the same place", "times more, in the same or in other words"],
-    instead: "Check whether what was sent has arrived, and wait for an answer or tell the user: sending it again changes nothing.",
+    instead: "Check whether it has arrived, and wait for an answer or tell the user.",
     rewords: |sent, before| {
         let kinship = sent.goal.kinship(&before.goal);
         let alike = kinship.within >= WITHIN && kinship.alike >= ALIKE;
@@ -201,7 +201,7 @@ fn asked(chain: &mut Chain, asking: &NewRequest<'_>, of: &str, cx: &Cx<'_>) -> O
         confidence: confidence(350, 14, points),
         signature: cx.named(&name, '~', identity),
         message: format!(
-            "`{name}` was asked for the same thing {times} times{words}: {} % of what the latest request is about is shared with an earlier one, it {moving} that one, and it comes {}",
+            "`{name}` was asked for the same thing {times} times{words}: {} % of the latest request is in an earlier one, it {moving} that one, and it comes {}",
             kinship.alike,
             came.words(),
         ),
@@ -213,7 +213,7 @@ fn asked(chain: &mut Chain, asking: &NewRequest<'_>, of: &str, cx: &Cx<'_>) -> O
 
 impl Rule for RewordedRequest {
     const ID: &'static str = "reworded-request";
-    const ABOUT: &'static str = "Requests for one thing in different words although nothing new comes of them, or one message sent to the same place again and again.";
+    const ABOUT: &'static str = "Requests for one thing in different words although nothing new comes of them, or one message sent again and again.";
     const UNIT: &'static str = "points";
     const LIMITS: Limits = Limits::ladder(9, 0, 0, 0);
     const SEES: Facts = Facts::CALL.and(Facts::STEP).and(Facts::REPORT).and(Facts::USER_MESSAGE);
@@ -282,11 +282,10 @@ impl Rule for RewordedRequest {
     fn fits(state: &State) -> bool {
         state.chain.iter().all(|chain| chain.fits())
             && state.tools.len() <= TOOLS
-            && state.tools.iter().all(|tool| {
-                tool.requests.len() <= REQUESTS
-                    && tool.rewordings.fits()
-                    && tool.requests.iter().all(|request| request.goal.fits())
-            })
+            && state
+                .tools
+                .iter()
+                .all(|tool| tool.requests.len() <= REQUESTS && tool.requests.iter().all(|request| request.goal.fits()))
     }
 }
 

@@ -41,7 +41,8 @@ const TROUBLE_REWORDED: u32 = 1;
 /// Points from which a finding is reported.
 const FULL: u32 = 12;
 
-const INSTEAD: &str = "Look at something that you have not looked at yet, or say what is missing and who can provide it: more of the same will have the same result.";
+const INSTEAD: &str =
+    "Look at something that you have not looked at yet, or say what is missing and who can provide it.";
 
 const ANSWERED: &str = "Work with the answers you have, or call something that you have not called yet.";
 
@@ -164,7 +165,7 @@ impl State {
 
 impl Rule for Stagnation {
     const ID: &'static str = "stagnation";
-    const ABOUT: &'static str = "The same kind of call with the same result whatever is done in between; calls, views and drafts that were all there before; plans written one after the other.";
+    const ABOUT: &'static str = "The same kind of call with the same result, whatever is done in between; calls, views, drafts and plans that come back.";
     const UNIT: &'static str = "points";
     const LIMITS: Limits = Limits::ladder(FULL, 0, 0, 0);
     const OUTLIVES_EVIDENCE: bool = true;

@@ -2,19 +2,22 @@
 //! each other for what none of them has, a desk that demands a number which the caller has lost, or has given three
 //! times already; a fix that is announced again although the user says that nothing has changed, or the host tells of
 //! the same error each time; one apology after another; farewells without end; work that desks hand to and fro, each
-//! with another reason.
+//! with another reason; an agent that is started again and again, and reports each time that it is blocked.
 //! Must not catch: a dialogue in which the user keeps bringing something new, the questions of a form one after
 //! another, a round of reports, closing words, answers to a user who doubts what was just looked up, a lead that hands
-//! out one piece of work after another, agents who agree before they act, as they did before.
+//! out one piece of work after another, agents who agree before they act, as they did before; errors that the host
+//! tries again itself.
 //! Idea: if nothing else is done, words are the only action. They go in circles if they are about the same thing, hold
 //! hardly a new word, and nothing was done in between; what a user newly names is progress. Handing work on is only
 //! talk ([`custody`]), and agents who keep answering each other without naming anything have nothing to say ([`chat`]).
 //! A user who repeats a value or a whole message was not heard ([`answered`]), and one who says in message after
-//! message that nothing has changed was not helped. Message after message without a new word says nothing at all.
+//! message that nothing has changed was not helped. Report after report with hardly a new word tells nothing
+//! ([`reports`]).
 
 mod answered;
 mod chat;
 mod custody;
+mod reports;
 mod values;
 
 use crate::codec::codec;
@@ -23,7 +26,7 @@ use crate::rules::streak::{Streak, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Payload, Rule, Signal, SignalParts};
 use crate::state::{Call, Occurrence, Recent, Ring, Step, Time, agent_key};
 use crate::text::{
-    Asks, Goal, Key, Left, Vocabulary, combine, complains, counts_steps, figures, first_mark, frame, head, mark,
+    Asks, Goal, Key, Left, Vocabulary, combine, complains, counts_steps, dense, figures, first_mark, frame, head, mark,
     mistake, plain_words, quoted, root_line, salted, trimmed,
 };
 use crate::tuned;
@@ -31,6 +34,7 @@ use alloc::{boxed::Box, format, vec::Vec};
 use answered::Answered;
 use chat::Chat;
 use custody::Custody;
+use reports::Reports;
 
 /// Latest messages that a new one is compared with.
 const MESSAGES: usize = 5;
@@ -125,17 +129,17 @@ const PARROT: Circle = Circle {
     said: ["the user was answered in the same words ", " times more, and nothing was done"],
     instead: "Do what the user asks for with what is known, or say what cannot be done.",
 };
+const REPORTED: Circle = Circle {
+    kind: "reported-again",
+    points: 7,
+    said: ["", " reports in a row contain hardly any new words, and nothing was done"],
+    instead: "Say what is missing, or end the conversation.",
+};
 const ONLY_THOUGHT: Circle = Circle {
     kind: "only-thought",
     points: 2,
     said: ["", " thoughts were noted down in a row, and nothing was said or done"],
     instead: "Make the next call, or answer with what is known.",
-};
-const HOLLOW: Circle = Circle {
-    kind: "nothing-said",
-    points: 4,
-    said: ["the last ", " messages contain no new words, and nothing was done"],
-    instead: "Do what is being discussed, or end the conversation.",
 };
 const NOTHING_NAMED: Circle = Circle {
     kind: "nothing-named",
@@ -170,14 +174,13 @@ struct Talk {
     answered: Answered,
     /// The user has spoken since the latest message.
     asked: bool,
-    /// Messages in a row without a new word.
-    hollow: Streak,
     /// Messages of the user in a row that say that nothing has changed.
     unhelped: Streak,
     /// Mark of the latest message of an agent.
     latest: u32,
     /// How often in a row the user was answered with the same message.
     parrot: Option<Box<Streak>>,
+    reports: Option<Box<Reports>>,
     /// Thoughts noted down in a row.
     thoughts: Option<Box<Streak>>,
     /// Mark of the user's latest message; its frame, if it is no short one; and the error it tells of, or 0.
@@ -198,7 +201,7 @@ struct Talk {
     at: Time,
 }
 codec!(struct Talk {
-    messages, words, news, since, talked, pace, speakers, custody, chat, answered, asked, hollow, unhelped, latest, parrot, thoughts, heard, framed, told, hosted, refused, questions, called, pending, demands, at,
+    messages, words, news, since, talked, pace, speakers, custody, chat, answered, asked, unhelped, latest, parrot, reports, thoughts, heard, framed, told, hosted, refused, questions, called, pending, demands, at,
 });
 
 /// An error that the host tells of in answer to an agent's messages.
@@ -287,9 +290,9 @@ impl Talk {
         if changed || !(in_vain || known && (hands_over || again)) {
             self.custody.ends();
         }
-        (self.called, self.pending, self.refused) = (true, false, None);
+        (self.called, self.pending, self.refused, self.reports) = (true, false, None, None);
         if changed {
-            self.demands = Streak::default();
+            self.demands.clear();
         }
         if hands_over {
             return;
@@ -300,7 +303,6 @@ impl Talk {
         }
         if changed || !in_vain {
             self.messages.clear();
-            self.hollow = Streak::default();
             self.since = Some(0);
             self.pace = self.pace.max(core::mem::take(&mut self.talked).min(PACE));
         } else {
@@ -387,10 +389,14 @@ impl Talk {
         // What differs in more than figures is news to who asks again.
         let hosted = frame(text);
         if core::mem::replace(&mut self.hosted, hosted) != hosted {
-            self.demands = Streak::default();
+            self.demands.clear();
         }
-        // Deeper in a text, as in a prompt, errors are only mentioned.
-        let tells = self.talked > 0 && !self.asked && error_line(head(text, BEGINNING)).is_some();
+        if let Some(reports) = &mut self.reports {
+            reports.hears_host(hosted);
+        }
+        // Deeper in a text, as in a prompt, errors are only mentioned; what the host tries again itself was no answer's.
+        let beginning = head(text, BEGINNING);
+        let tells = self.talked > 0 && !self.asked && error_line(beginning).is_some() && !beginning.contains("etrying");
         let Some(line) = error_line(text).filter(|_| tells) else {
             if let Some(refused) = &mut self.refused {
                 refused.clear = true;
@@ -405,22 +411,27 @@ impl Talk {
         match self.talked.saturating_sub(refused.talked) {
             0 if refused.error != 0 => return None,
             1..=ABOUT_IT if refused.error == error => {}
-            _ => refused.times = Streak::default(),
+            _ => refused.times.clear(),
         }
         (refused.error, refused.talked, refused.clear) = (error, self.talked, false);
         refused.times.add(cx.here, cx.onset);
         REFUSED.signal(&refused.times, cx)
     }
 
+    /// What an agent has said before is of no importance any more.
+    #[inline(never)]
+    fn begins_anew(&mut self) {
+        self.messages.clear();
+        self.answered.ends();
+        (self.chat, self.parrot, self.reports, self.refused) = (None, None, None, None);
+    }
+
     /// Somebody speaks. After a long silence, no evidence counts but of who holds the work.
     fn speaks(&mut self, at: Time) {
         if self.at.is_past(SILENCE, at.get()) {
-            self.messages.clear();
-            self.answered.ends();
-            (self.chat, self.parrot, self.refused) = (None, None, None);
-            [&mut self.hollow, &mut self.unhelped, &mut self.demands]
-                .into_iter()
-                .for_each(|row| *row = Streak::default());
+            self.begins_anew();
+            self.unhelped.clear();
+            self.demands.clear();
             (self.heard, self.framed, self.told, self.latest, self.news) = (0, 0, 0, 0, 0);
         }
         self.thoughts = None;
@@ -447,17 +458,20 @@ impl Talk {
         if (named || fresh) && !alike {
             self.parrot = None;
         }
+        // Other figures may be another question.
+        if !again {
+            self.reports = None;
+        }
         if named {
             self.news = BY_USER;
             self.custody.ends();
         }
         self.asked = true;
         (self.chat, self.refused) = (None, None);
-        self.hollow = Streak::default();
         if complains(text) || same_error {
             self.unhelped.add(cx.here, cx.onset);
         } else {
-            self.unhelped = Streak::default();
+            self.unhelped.clear();
         }
         if self.questions.met(heard) && !again {
             // A question that is asked once more is answered once more.
@@ -467,7 +481,7 @@ impl Talk {
         }
         let idle = !core::mem::take(&mut self.called) && !self.pending;
         if !again {
-            self.demands = Streak::default();
+            self.demands.clear();
         } else if idle && text.len() >= DEMAND && (self.since.is_some() || !self.speakers.is_empty()) {
             self.demands.add(cx.here, cx.onset);
         }
@@ -494,10 +508,8 @@ impl Talk {
     fn says(&mut self, text: &str, cx: &Cx<'_>) -> Option<Signal> {
         self.speaks(cx.onset.at);
         if core::mem::take(&mut self.pending) {
-            self.messages.clear();
-            self.answered.ends();
-            (self.hollow, self.chat, self.parrot, self.since) = (Streak::default(), None, None, Some(0));
-            self.refused = None;
+            self.begins_anew();
+            self.since = Some(0);
         }
         // An answer with which the host was content, or none of it at all, ends the errors.
         let before = self.talked;
@@ -514,28 +526,37 @@ impl Talk {
             self.custody.names();
         }
         // Where no tool writes files, code in a message is the work.
-        if said.fresh > 0 && holds_code(text) {
+        if said.fresh > 0 && code_in(text) > 0 {
             self.messages.clear();
         }
         if said.named {
-            self.demands = Streak::default();
+            self.demands.clear();
         }
         self.answered.asks(text, cx.salt);
         let answers = core::mem::take(&mut self.asked);
+        // `Next speaker Ida` is said before every turn, and `Waiting.` after every piece of news.
+        let few = text.split(' ').nth(FEWEST - 1).is_none();
+        let brief = few && text.is_ascii();
         if said.fresh > 0 {
-            (self.hollow, self.parrot) = (Streak::default(), None);
+            self.parrot = None;
         }
         let latest = mark(salted("talk/latest", cx.salt, trimmed(text).as_bytes()));
-        let parrots = core::mem::replace(&mut self.latest, latest) == latest && answers;
+        let parrots =
+            core::mem::replace(&mut self.latest, latest) == latest && answers && (!few || text.contains(dense));
         if parrots {
             self.parrot.get_or_insert_default().add(cx.here, cx.onset);
         }
         self.since = self.since.map(|since| since.saturating_add(1));
         self.talked = self.talked.saturating_add(1);
         let about_it = self.since.is_some_and(|since| since <= ABOUT_IT);
-        let parrot = self.parrot.as_ref().filter(|_| parrots).and_then(|parrot| PARROT.signal(parrot, cx));
         let chat = self.chats(text, &goal, said, cx);
-        let told = parrot.or(chat);
+        if text.len() >= reports::SHORTEST {
+            self.reports.get_or_insert_default();
+        }
+        let reported = self.reports.as_mut().and_then(|reports| reports.says(text, said.named, cx));
+        let reported = reported.and_then(|again| REPORTED.signal(again, cx));
+        let parrot = self.parrot.as_ref().filter(|_| parrots).and_then(|parrot| PARROT.signal(parrot, cx));
+        let told = parrot.or(chat).or(reported);
         // Among agents, a report is news to the next, and so is a figure that one of them gives in a few words.
         let own = if cx.agent == 0 { 0 } else { (mark(cx.agent) as u16 & !REPORT).max(REPORT << 1) };
         if self.speakers.len() < GROUP && !self.speakers.contains(&own) {
@@ -548,18 +569,11 @@ impl Talk {
         } else {
             0
         };
-        // `Next speaker Ida` is said before every turn.
-        let brief = text.split(' ').nth(FEWEST - 1).is_none() && text.is_ascii();
         if goal.weight() < LIGHTEST || brief || text.len() > tuned::TALK_LONGEST.get() as usize || about_it {
             self.news = if self.news == 0 { brings } else { self.news };
             return told;
         }
         let before = core::mem::replace(&mut self.news, brings);
-        // Records that a program writes are no talk.
-        if said.fresh == 0 && !text.contains("\":") {
-            self.hollow.add(cx.here, cx.onset);
-        }
-        let told = told.or_else(|| HOLLOW.signal(&self.hollow, cx));
         // A report does not excuse saying the very same once more.
         let by_other = before != 0 && before & !REPORT != own && (before & REPORT == 0 || said.fresh > 0);
         let excused = before == BY_USER || by_other;
@@ -619,9 +633,9 @@ fn error_line(text: &str) -> Option<&str> {
     root_line(text).or_else(|| first_mark(text))
 }
 
-/// Whether a text holds a piece of code.
-fn holds_code(text: &str) -> bool {
-    text.split("```").skip(1).step_by(2).any(|piece| piece.len() >= PIECE)
+/// Bytes of the pieces of code that a text holds.
+fn code_in(text: &str) -> usize {
+    text.split("```").skip(1).step_by(2).map(str::len).filter(|bytes| *bytes >= PIECE).sum()
 }
 
 impl Circle {
@@ -732,12 +746,12 @@ impl Rule for StaleTalk {
         talked
             .max(HANDED.worth(talk.custody.returns()))
             .max(NOT_HEARD.worth(talk.answered.again()))
-            .max(HOLLOW.worth(&talk.hollow))
             .max(talk.chat.as_ref().and_then(|chat| chat.idle()).map_or(0, |idle| NOTHING_NAMED.worth(idle)))
             .max(NOT_HELPED.worth(&talk.unhelped))
             .max(talk.refused.as_ref().map_or(0, |refused| REFUSED.worth(&refused.times)))
             .max(ASKED_AGAIN.worth(&talk.demands))
             .max(talk.parrot.as_ref().map_or(0, |parrot| PARROT.worth(parrot)))
+            .max(talk.reports.as_ref().map_or(0, |reports| REPORTED.worth(reports.again())))
             .max(talk.thoughts.as_ref().map_or(0, |thoughts| ONLY_THOUGHT.worth(thoughts)))
     }
 
@@ -750,11 +764,7 @@ impl Rule for StaleTalk {
                 && talk.custody.fits()
                 && talk.chat.iter().all(|chat| chat.fits())
                 && talk.answered.fits()
-                && talk.hollow.fits()
-                && talk.unhelped.fits()
-                && talk.refused.iter().all(|refused| refused.times.fits())
-                && talk.demands.fits()
-                && talk.parrot.iter().chain(&talk.thoughts).all(|row| row.fits())
+                && talk.reports.iter().all(|reports| reports.fits())
         })
     }
 }
@@ -1140,6 +1150,16 @@ mod tests {
             "Yes, that is being dealt with now.",
         ];
         with(excuses).strongest(RULE, Nudge);
+        // Nothing is answered, or nothing but one and the same.
+        let silent = |times: usize| {
+            let lines = core::iter::once(says("I am at the crane.")).chain(vec![prompt.into(); times]);
+            events("{}", lines.collect::<Vec<String>>())
+        };
+        silent(3).expect(RULE, &[]);
+        silent(5).strongest(RULE, Nudge);
+        let user = |at: usize| format!(r#"{{"type":"message","role":"user","text":"Crate {at} is on the quay."}}"#);
+        let waits = |answer: &str| (0..9).flat_map(|at| [user(at), says(answer)]).collect::<Vec<_>>();
+        events("{}", waits("Waiting.")).expect(RULE, &[]);
     }
 
     #[test]

@@ -31,13 +31,15 @@ impl Streak {
         streak
     }
 
+    /// Forgets all of it. Never inlined: many rules do so in several places.
+    #[inline(never)]
+    pub(super) fn clear(&mut self) {
+        *self = Self::default();
+    }
+
     /// Halves the count.
     pub(super) fn halve(&mut self) {
         self.times /= 2;
-    }
-
-    pub(super) fn fits(&self) -> bool {
-        self.seen.fits()
     }
 
     pub(super) fn signal(&self, told: SignalParts) -> Signal {

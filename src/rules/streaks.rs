@@ -251,7 +251,7 @@ impl Row {
     }
 
     pub(super) fn fits(&self, streaks: &Streaks) -> bool {
-        streaks.len() <= self.kept && streaks.iter().all(|entry| entry.streak.fits())
+        streaks.len() <= self.kept
     }
 }
 

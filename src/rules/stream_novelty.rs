@@ -29,7 +29,7 @@ impl Listener for Novelty {
 impl Rule for StreamNovelty {
     const ID: &'static str = "stream-novelty";
     const ABOUT: &'static str = "Text that goes round in circles in slightly different words or with different numbers, judged while it streams.";
-    const UNIT: &'static str = "blocks of 64 words in a row (those that say least count twice, those of prose without a new word five times); or groups of six words in recurring lines and sentences, of twenty-four in sentences that recur with other figures";
+    const UNIT: &'static str = "blocks of 64 words in a row (up to five for one that says nothing); or groups of words in recurring lines and sentences";
     const LIMITS: Limits = Limits::ladder(10, 20, 40, 0);
     const OF_TEXT: bool = true;
     const SEES: Facts = Streams::<Novelty>::SEES;

@@ -128,7 +128,7 @@ impl Rule for StreamPeriod {
                 confidence: capped_confidence((800, 10, 19), copies),
                 signature: cx.named(channel, '~', unit),
                 message,
-                instead: "Cut the text where it starts to repeat, and go on with something that has not been said yet.",
+                instead: "Cut the text where it starts to repeat, and go on with something new.",
                 recommendation: Recommendation::ChangeApproach,
                 halt_reason: HaltReason::Stalled,
             }

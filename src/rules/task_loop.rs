@@ -549,7 +549,7 @@ impl Cause {
                 format!(
                     "The latest failure, `{signature}`, was judged to bring the task no nearer to its goal. {loops} of this task."
                 ),
-                "Write down what is known about the failure and what each attempt ruled out, then choose another approach.",
+                "Write down what each attempt ruled out, then choose another approach.",
                 Recommendation::ChangeApproach,
                 HaltReason::Stalled,
             ),

@@ -43,10 +43,6 @@ impl Latest {
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Sighting> {
         self.older.iter().chain(Some(&self.newest).filter(|newest| **newest != NONE))
     }
-
-    pub(crate) fn fits(&self) -> bool {
-        self.len() <= Self::MOST
-    }
 }
 
 impl Codec for Latest {
@@ -64,6 +60,9 @@ impl Codec for Latest {
 
     fn take(from: &mut Reader<'_>) -> Self {
         let count = from.count();
+        if count > Self::MOST {
+            from.spoil();
+        }
         // A single occurrence needs no room in `older`.
         let older = Sighting::take_all(count.saturating_sub(1), from);
         Self { older, newest: if count == 0 { NONE } else { Sighting::take(from) } }
@@ -84,6 +83,10 @@ mod tests {
             assert_eq!(kept, (seq.saturating_sub(4)..=seq).collect::<Vec<_>>());
             assert_eq!(decode::<Latest>(&encode(&latest)).unwrap(), latest);
         }
-        assert!(latest.fits() && Latest::default().fits());
+        // More than are kept come from no detector.
+        let mut more = Vec::new();
+        (Latest::MOST as u64 + 1).put(&mut more);
+        (0..=Latest::MOST).for_each(|_| Sighting::default().put(&mut more));
+        assert!(decode::<Latest>(&more).is_none());
     }
 }

@@ -32,6 +32,11 @@ impl<const N: usize> Recent<N> {
         self.0.iter().rev().take(count).any(|known| *known == half)
     }
 
+    /// Whether anything was met.
+    pub(crate) fn any(&self) -> bool {
+        self.known().next().is_some()
+    }
+
     fn known(&self) -> impl Iterator<Item = &u16> {
         self.0.iter().filter(|half| **half != 0)
     }

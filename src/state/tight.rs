@@ -219,13 +219,6 @@ impl Occurrences {
             Times::Several(more) => more.latest.iter().copied().collect(),
         }
     }
-
-    pub(crate) fn fits(&self) -> bool {
-        match &self.0 {
-            Times::Several(more) => more.latest.fits(),
-            Times::Never | Times::Single(_) => true,
-        }
-    }
 }
 
 impl Times {

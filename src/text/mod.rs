@@ -124,3 +124,4 @@ pub(crate) use unread::Unread;
 pub(crate) use vocabulary::Vocabulary;
 pub(crate) use volatile::Volatile;
 pub(crate) use waits::{Waits, asked_wait, backoff, waits};
+pub(crate) use words::dense;

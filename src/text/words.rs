@@ -181,7 +181,7 @@ pub(super) fn begins_address(text: &str) -> bool {
 }
 
 /// Characters of scripts without spaces between words.
-pub(super) const fn dense(char: char) -> bool {
+pub(crate) const fn dense(char: char) -> bool {
     matches!(char, '\u{0e00}'..='\u{0eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{3040}'..='\u{30ff}'
         | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }

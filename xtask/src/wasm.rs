@@ -277,6 +277,9 @@ fn wasm_opt(workspace: &Workspace, line: &mut Line, module: &Path) -> Result<()>
 const WINDOWS: [&str; 12] =
     ["8000", "10000", "12000", "14000", "16000", "18000", "20000", "22000", "24000", "26000", "28000", "40000"];
 
+/// Pieces that more functions share say nothing of their likeness; which of the numbers suits a module is as much chance.
+const COMMON: [&str; 2] = ["60", "2000"];
+
 /// Puts similar functions next to each other, in the order that compresses best: the download is compressed, and gzip
 /// only looks back a short way.
 fn order(workspace: &Workspace, line: &mut Line, module: &Path) -> Result<()> {
@@ -284,9 +287,9 @@ fn order(workspace: &Workspace, line: &mut Line, module: &Path) -> Result<()> {
         return Ok(());
     }
     let (given, mut best) = (read(module)?, None);
-    for window in WINDOWS {
+    for (window, common) in WINDOWS.iter().flat_map(|window| COMMON.map(|common| (window, common))) {
         write(module, &given)?;
-        line.run(program(workspace).arg("order").arg(module).arg(window))?;
+        line.run(program(workspace).arg("order").arg(module).arg(window).arg(common))?;
         let features = WASM_OPT.iter().filter(|option| option.starts_with("--enable"));
         let mut command = workspace.tool("wasm-opt");
         command.args(features).args(["--reorder-functions-by-name", "--strip-debug"]).arg(module).arg("-o").arg(module);
@@ -315,7 +318,7 @@ fn write(path: &Path, bytes: &[u8]) -> Result<()> {
 fn optimiser(workspace: &Workspace) -> Result<Vec<u8>> {
     let lock = workspace.js().join("tools/binaryen/package-lock.json");
     let lock = fs::read(&lock).with_context(|| format!("cannot read {}", lock.display()))?;
-    let options = [WASM_OPT.concat(), WINDOWS.concat()].concat();
+    let options = [WASM_OPT.concat(), WINDOWS.concat(), COMMON.concat()].concat();
     Ok([options.into_bytes(), lock, ORDER.to_vec(), PLACES.to_vec()].concat())
 }
 

@@ -459,7 +459,7 @@ export interface Config {
      */
     counter?: RuleConfig;
     /**
-     * The same steps with the same outcomes, lap after lap, or with outcomes that differ only in figures; steps in a row that had all been made shortly before.
+     * The same steps with the same outcomes, lap after lap, apart from figures; steps that had all been made shortly before.
      */
     cycle?: RuleConfig;
     /**
@@ -583,7 +583,7 @@ export interface Config {
      */
     resubmission?: RuleConfig;
     /**
-     * Requests for one thing in different words although nothing new comes of them, or one message sent to the same place again and again.
+     * Requests for one thing in different words although nothing new comes of them, or one message sent again and again.
      */
     "reworded-request"?: RuleConfig;
     /**
@@ -591,7 +591,7 @@ export interface Config {
      */
     "same-answer"?: RuleConfig;
     /**
-     * The same kind of call with the same result whatever is done in between; calls, views and drafts that were all there before; plans written one after the other.
+     * The same kind of call with the same result, whatever is done in between; calls, views, drafts and plans that come back.
      */
     stagnation?: RuleConfig;
     /**
@@ -1092,7 +1092,7 @@ export interface ToolConfig {
      */
     counter?: RuleConfig;
     /**
-     * The same steps with the same outcomes, lap after lap, or with outcomes that differ only in figures; steps in a row that had all been made shortly before.
+     * The same steps with the same outcomes, lap after lap, apart from figures; steps that had all been made shortly before.
      */
     cycle?: RuleConfig;
     /**
@@ -1164,7 +1164,7 @@ export interface ToolConfig {
      */
     resubmission?: RuleConfig;
     /**
-     * Requests for one thing in different words although nothing new comes of them, or one message sent to the same place again and again.
+     * Requests for one thing in different words although nothing new comes of them, or one message sent again and again.
      */
     "reworded-request"?: RuleConfig;
     /**
@@ -1172,7 +1172,7 @@ export interface ToolConfig {
      */
     "same-answer"?: RuleConfig;
     /**
-     * The same kind of call with the same result whatever is done in between; calls, views and drafts that were all there before; plans written one after the other.
+     * The same kind of call with the same result, whatever is done in between; calls, views, drafts and plans that come back.
      */
     stagnation?: RuleConfig;
     /**

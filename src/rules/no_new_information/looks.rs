@@ -136,7 +136,7 @@ impl Looks {
     }
 
     pub(super) fn fits(&self) -> bool {
-        self.0.len() <= AGENTS && self.0.iter().all(|look| look.lines.fits() && look.stale.fits())
+        self.0.len() <= AGENTS && self.0.iter().all(|look| look.lines.fits())
     }
 }
 

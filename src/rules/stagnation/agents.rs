@@ -97,8 +97,7 @@ impl Agent {
     }
 
     fn fits(&self) -> bool {
-        let Self { kinds, rederived, trouble, views, revisits, plans, done, drafts, .. } = self;
-        let acts = kinds.fits() && rederived.fits() && trouble.fits();
-        acts && views.fits() && revisits.fits() && plans.fits() && done.fits() && drafts.fits()
+        let Self { kinds, views, revisits, done, drafts, .. } = self;
+        kinds.fits() && views.fits() && revisits.fits() && done.fits() && drafts.fits()
     }
 }

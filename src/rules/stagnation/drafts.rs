@@ -91,7 +91,7 @@ impl Drafts {
     }
 
     pub(super) fn fits(&self) -> bool {
-        self.latest.as_ref().is_none_or(|latest| latest.last.fits() && latest.before.fits() && latest.back.fits())
+        self.latest.as_ref().is_none_or(|latest| latest.last.fits() && latest.before.fits())
     }
 }
 

@@ -282,7 +282,7 @@ impl Kinds {
         let Some(before) = known.or_else(|| step.kin.is_alike().then(|| Kind::seen_once(kind, self.changes, news)))
         else {
             if let Some(again) = &mut self.again {
-                again.row = Streak::default();
+                again.row.clear();
             }
             return false;
         };
@@ -296,7 +296,7 @@ impl Kinds {
         let again = self.again.get_or_insert_default();
         let looked_at = before.seen.times != 0;
         if beside.ordered() || !looked_at || !before.is_equal(&next, &step.kin) {
-            again.row = Streak::default();
+            again.row.clear();
         } else if (before.changes, before.news) == (self.changes, news)
             && !beside.waits
             && !beside.right_after()
@@ -376,7 +376,7 @@ impl Kinds {
     pub(super) fn fits(&self) -> bool {
         let fits = |again: &Recurrence| {
             let kinds = &again.kinds;
-            kinds.len() <= KINDS && kinds.iter().all(|kind| kind.words.fits() && kind.seen.fits()) && again.row.fits()
+            kinds.len() <= KINDS && kinds.iter().all(|kind| kind.words.fits())
         };
         self.again.as_deref().is_none_or(fits)
     }

@@ -69,10 +69,6 @@ impl Plans {
         };
         Some(found.signal(&plan.seen, cx))
     }
-
-    pub(super) fn fits(&self) -> bool {
-        self.0.as_ref().is_none_or(|plan| plan.seen.fits())
-    }
 }
 
 #[cfg(test)]

@@ -150,10 +150,6 @@ impl Rederived {
         };
         Some(found.signal(&known.seen, cx))
     }
-
-    pub(super) fn fits(&self) -> bool {
-        self.0.as_ref().is_none_or(|known| known.latest.seen.fits() && known.before.seen.fits())
-    }
 }
 
 /// The digits of a text's figures with a fraction: of a single long one, of all of them if there are several, or of a

@@ -91,7 +91,7 @@ impl Revisits {
     }
 
     pub(super) fn fits(&self) -> bool {
-        self.0.as_ref().is_none_or(|places| places.seen.fits() && places.past >> LATEST == 0)
+        self.0.as_ref().is_none_or(|places| places.past >> LATEST == 0)
     }
 }
 
@@ -126,7 +126,7 @@ impl KnownPlaces {
         if known {
             self.seen.add(step.sighting, step.onset);
         } else if self.past.count_ones() * 2 < MOST {
-            self.seen = Streak::default();
+            self.seen.clear();
         }
         known
     }

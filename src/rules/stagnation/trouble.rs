@@ -294,9 +294,4 @@ impl Trouble {
         };
         Some(found.signal(&back.seen, cx))
     }
-
-    pub(super) fn fits(&self) -> bool {
-        let fits = |again: &ErrorReturns| again.back.seen.fits() && again.turns.back.seen.fits();
-        self.again.as_deref().is_none_or(fits)
-    }
 }

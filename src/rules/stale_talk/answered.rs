@@ -42,7 +42,7 @@ impl Answered {
 
     /// Drops the evidence: something was done or found.
     pub(super) fn ends(&mut self) {
-        self.again = Streak::default();
+        self.again.clear();
     }
 
     /// How often the user repeated a value.
@@ -51,6 +51,6 @@ impl Answered {
     }
 
     pub(super) fn fits(&self) -> bool {
-        self.values.fits() && self.again.fits()
+        self.values.fits()
     }
 }

@@ -44,9 +44,12 @@ pub(super) const CALL_FLOOD: Row = Row {
 
 /// Milliseconds in which calls are made at once, where no rounds are reported.
 const MOMENT: i64 = 200;
+/// New calls since a call was made twice that show that the agent gets on, where no results are recorded.
+const NEW_CALLS: usize = 3;
 
 /// Catches: a call that is repeated although it never gets a result.
-/// Must not catch: copies within one parallel round or at one moment; a call that was answered or turned away in the meantime.
+/// Must not catch: copies within one parallel round or at one moment; a call that was answered or turned away in the
+/// meantime; calls among ever new ones where no results are recorded at all.
 /// Idea: an agent whose results get lost asks again for ever; the fault is the harness's, and only the host can fix it.
 pub(super) const UNANSWERED_CALL: Row = Row {
     id: "unanswered-call",
@@ -68,10 +71,20 @@ pub(super) const UNANSWERED_CALL: Row = Row {
             Fact::Call(call, _) => {
                 let (owner, key, scale) = (call.agent, call.key, if call.polling { 3 } else { 1 });
                 let (name, onset) = (call.name.as_str(), call.onset);
+                // Where no result was ever recorded, new calls show that the agent gets on.
+                let (mut anew, mut new) = (false, 0);
+                for entry in streaks.iter().rev().filter(|entry| cx.run.steps == 0 && entry.owner == owner) {
+                    let once = entry.streak.times == 1;
+                    if entry.key == key {
+                        anew = !once && new >= NEW_CALLS;
+                        break;
+                    }
+                    new += usize::from(once);
+                }
                 // Nobody waits for an answer between calls of one moment.
                 let moment = || Some(combine("moment", &[onset.at.get()?.div_euclid(MOMENT).cast_unsigned()]));
                 let round = call.round.or_else(moment);
-                return Some(One { owner, key, onset, round, name, shown: key, scale, ..One::here(cx) });
+                return Some(One { owner, key, onset, round, name, shown: key, scale, anew, ..One::here(cx) });
             }
             Fact::Step(step, _) => step.call.as_ref(),
             Fact::NotRun(call, _) => *call,
@@ -146,7 +159,7 @@ pub(super) const REMADE_CHANGE: Row = Row {
     mixed: false,
     kind: "same-change",
     confidence: (400, 60, 8),
-    instead: "Find one change that serves both sides, or say which of the two has to give way; a change made only to look at something may stay until the end.",
+    instead: "Find one change that serves both sides, or say which of the two has to give way.",
     recommendation: Recommendation::ChangeApproach,
     halt_reason: HaltReason::Oscillating,
     heeds: |_, fact| matches!(fact, Fact::Step(step, _) if step.remade),
@@ -233,6 +246,17 @@ mod tests {
             Script::new("{}").play("a> a> | a>").expect(RULE, &[]);
             Script::new("{}").play("a> b> c> d>").expect(RULE, &[]);
             Script::new(r#"{"tools":{"read":{"polling":true}}}"#).play("a> a> a> a>").expect(RULE, &[]);
+        }
+
+        #[test]
+        fn where_no_results_are_recorded() {
+            // The menu is opened again after new clicks elsewhere, but not after one or two, nor after known ones.
+            Script::new("{}").play("a> b> a> c> d> e> a> f> g> h> a>").expect(RULE, &[]);
+            Script::new("{}").play("a> b> a> c> d> a>").last(RULE, Nudge);
+            let lap = "a> b> c> d> e> ";
+            Script::new("{}").play(&(lap.repeat(2) + "a>")).last(RULE, Nudge);
+            // If others are answered, a call that is not stays unanswered.
+            Script::new("{}").play("a> look/b:x a> look/c:x look/d:x look/e:x a>").last(RULE, Nudge);
         }
     }
 

@@ -81,7 +81,7 @@ pub(super) const FAILING_TARGET: Row = Row {
     mixed: true,
     kind: "same-failure",
     confidence: (450, 50, 11),
-    instead: "Find out whether the target is there and in the state the calls expect, or go on without it.",
+    instead: "Find out whether the target is there as the calls expect it, or go on without it.",
     recommendation: Recommendation::ChangeApproach,
     halt_reason: HaltReason::RepeatedError,
     heeds: |streaks, fact| streaks.len() > 0 || matches!(fact, Fact::Step(step, _) if step.facts.mistake.is_some()),

@@ -31,10 +31,10 @@ fn run() -> Result<()> {
     match args.as_slice() {
         ["glue", module, folder, name] => glue(Path::new(module), Path::new(folder), name),
         ["component", module, out] => component(Path::new(module), Path::new(out)),
-        ["order", module, window] => order(Path::new(module), window.parse()?),
+        ["order", module, window, common] => order(Path::new(module), window.parse()?, common.parse()?),
         ["places", module] => places(Path::new(module)),
         _ => bail!(
-            "usage: xtask-wasm glue MODULE FOLDER NAME | component MODULE OUT | order MODULE WINDOW | places MODULE"
+            "usage: xtask-wasm glue MODULE FOLDER NAME | component MODULE OUT | order MODULE WINDOW COMMON | places MODULE"
         ),
     }
 }
@@ -50,8 +50,8 @@ fn glue(module: &Path, folder: &Path, name: &str) -> Result<()> {
 }
 
 /// Names a module's functions by the order in which they compress well.
-fn order(module: &Path, window: usize) -> Result<()> {
-    let named = order::named(&read(module)?, window).context("the module cannot be read")?;
+fn order(module: &Path, window: usize, common: usize) -> Result<()> {
+    let named = order::named(&read(module)?, window, common).context("the module cannot be read")?;
     fs::write(module, named).with_context(|| format!("cannot write {}", module.display()))
 }
 

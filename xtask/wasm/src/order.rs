@@ -7,15 +7,13 @@ use wasmparser::{Parser, Payload, TypeRef};
 /// Bytes compared as one unit.
 const PIECE: usize = 6;
 
-/// Pieces shared by more functions than this are everywhere and say nothing.
-const COMMON: usize = 60;
-
 /// Bytes added to a function's size in scores, so that tiny functions do not come first.
 const OVERHEAD: usize = 60;
 
 /// The module with a name section by which `wasm-opt --reorder-functions-by-name` orders its functions. Similarity
-/// counts within `window` bytes: less than gzip's window, which also holds other sections.
-pub(crate) fn named(module: &[u8], window: usize) -> Result<Vec<u8>> {
+/// counts within `window` bytes: less than gzip's window, which also holds other sections. Pieces shared by more
+/// functions than `common` say nothing.
+pub(crate) fn named(module: &[u8], window: usize, common: usize) -> Result<Vec<u8>> {
     let (mut bodies, mut imported) = (Vec::new(), 0);
     for payload in Parser::new(0).parse_all(module) {
         match payload? {
@@ -28,7 +26,7 @@ pub(crate) fn named(module: &[u8], window: usize) -> Result<Vec<u8>> {
             _ => {}
         }
     }
-    let order = order(&bodies, window);
+    let order = order(&bodies, window, common);
     let mut names = vec![String::new(); bodies.len()];
     for (place, function) in order.into_iter().enumerate() {
         if let Some(name) = names.get_mut(function) {
@@ -54,7 +52,7 @@ pub(crate) fn named(module: &[u8], window: usize) -> Result<Vec<u8>> {
 
 /// The order of functions, greedily: each is the one that shares most, relative to its size, with those shortly before
 /// it.
-fn order(bodies: &[&[u8]], most: usize) -> Vec<usize> {
+fn order(bodies: &[&[u8]], most: usize, common: usize) -> Vec<usize> {
     // Which functions have a piece, and which pieces a function has.
     let (mut ids, mut sharers) = (HashMap::new(), Vec::<Vec<usize>>::new());
     let pieces: Vec<Vec<usize>> = bodies
@@ -96,7 +94,7 @@ fn order(bodies: &[&[u8]], most: usize) -> Vec<usize> {
                 let (Some(seen), Some(sharers)) = (seen.get_mut(*id), sharers.get(*id)) else { continue };
                 let changes = if comes.is_some() { *seen == 0 } else { *seen == 1 };
                 *seen = if comes.is_some() { *seen + 1 } else { *seen - 1 };
-                for sharer in sharers.iter().filter(|_| changes && sharers.len() <= COMMON) {
+                for sharer in sharers.iter().filter(|_| changes && sharers.len() <= common) {
                     if let Some(score) = scores.get_mut(*sharer) {
                         *score = if comes.is_some() { *score + 1 } else { *score - 1 };
                     }
@@ -134,7 +132,7 @@ mod tests {
         let text = |seed: u8| -> Vec<u8> { (0..200_u8).map(|at| at.wrapping_mul(seed) ^ (at >> 3)).collect() };
         let (one, other) = (text(7), text(29));
         let (like_one, like_other) = ([&one[..190], b"end"].concat(), [&other[..180], b"end"].concat());
-        assert_eq!(order(&[&one, &other, &like_other, &like_one], 28_000), [0, 3, 1, 2]);
-        assert!(order(&[], 28_000).is_empty());
+        assert_eq!(order(&[&one, &other, &like_other, &like_one], 28_000, 60), [0, 3, 1, 2]);
+        assert!(order(&[], 28_000, 60).is_empty());
     }
 }
