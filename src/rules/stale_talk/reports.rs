@@ -42,9 +42,7 @@ impl Reports {
         let speaker = mark(cx.agent);
         let brief = text.len() < SHORTEST;
         // Code is work.
-        if core::mem::replace(&mut self.speaker, speaker) != speaker
-            || brief && names
-            || code_in(text) * 2 >= text.len()
+        if core::mem::replace(&mut self.speaker, speaker) != speaker || brief && names || code_in(text) * 2 > text.len()
         {
             self.ends();
         }
@@ -145,11 +143,12 @@ mod tests {
     fn a_wrapper_that_gets_the_same_report_each_time() {
         let reports: Vec<String> = (0..7).map(blocked).collect();
         let prompt = r#"{"type":"message","role":"user","text":"Read the plan of the harbour and do the next piece of work in it."}"#;
-        let wakes: [&dyn Fn(usize) -> Option<String>; 4] = [
+        let wakes: [&dyn Fn(usize) -> Option<String>; 5] = [
             &|_| None,
             &|n| Some(host(&format!("harbour loop: round {n} begins at 2031-05-0{n}_04-1{n}"))),
             &|n| Some(host(["the gate is locked", "the bell rings"][n % 2])),
             &|_| Some(prompt.into()),
+            &|_| Some(says("")),
         ];
         for wakes in wakes {
             woken(&reports, wakes).strongest(RULE, Nudge);

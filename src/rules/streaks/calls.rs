@@ -73,7 +73,8 @@ pub(super) const UNANSWERED_CALL: Row = Row {
                 let (name, onset) = (call.name.as_str(), call.onset);
                 // Where no result was ever recorded, new calls show that the agent gets on.
                 let (mut anew, mut new) = (false, 0);
-                for entry in streaks.iter().rev().filter(|entry| cx.run.steps == 0 && entry.owner == owner) {
+                let unanswered = streaks.iter().rev().take_while(|_| cx.run.steps == 0);
+                for entry in unanswered.filter(|entry| entry.owner == owner) {
                     let once = entry.streak.times == 1;
                     if entry.key == key {
                         anew = !once && new >= NEW_CALLS;
