@@ -79,6 +79,11 @@ fn demands(text: &str) -> bool {
     text.split_whitespace().nth(WORDS - 1).is_some() && !text.bytes().any(|byte| byte.is_ascii_digit())
 }
 
+/// Whether a system message only counts what the host does, as in `Round 7 of 30 (night watch)`: a figure, and no sentence.
+fn is_count(text: &str) -> bool {
+    text.bytes().any(|byte| byte.is_ascii_digit()) && !text.trim_end().ends_with(['.', '!', '?', '。', '！', '？'])
+}
+
 /// A system message that is not marked synthetic, and the mark of it and of the agent that it is for, ignoring counters in
 /// its text.
 fn reminds<'a>(fact: &Fact<'a>, cx: &Cx<'_>) -> Option<(&'a str, u32)> {
@@ -128,7 +133,7 @@ impl Rule for ContinuationLoop {
             if told != state.told && !host_prompts {
                 state.start_over(told);
             }
-            if told != state.told {
+            if told != state.told || is_count(text) {
                 return None;
             }
             // Said once more before anybody spoke or acted: the answer was empty.
@@ -255,6 +260,9 @@ mod tests {
         // New content each time. Heartbeats are covered by the corpus.
         let news = |n: usize| format!("The {} is there.", ["tug", "pilot", "crane", "barge"][n % 4].repeat(n + 1));
         play(news, 12).expect(RULE, &[]);
+        // A wrapper that only counts its rounds demands nothing.
+        let round = |n: usize| format!("harbour loop, round {n} of 30 (night watch)");
+        play(round, 12).expect(RULE, &[]);
         // Besides the host's own prompts, it ends nothing.
         let both = |n: usize| [remind(&news(n)), PROMPT.into(), answer(n)];
         events("{}", (0..6).flat_map(both)).last(RULE, Block);

@@ -3,7 +3,7 @@
 //! Must not catch: short remarks around work ("Let me look."); answers that differ in more than a counter; an agent
 //! that hands out work in the same words while the others report news; "Waiting." after each piece of news from the
 //! host; the same answer to a heartbeat every few minutes; one remark on page after page of something long; the set
-//! phrases of a chair who says much else.
+//! phrases of a chair who says much else, or of a program that tells of one item after another.
 //! Of an agent that says one long text after another, two of which two thirds of the sentences are the same are one text.
 //! Idea: a text that is repeated although nothing happened in between cannot have been an answer to anything new.
 //!
@@ -30,6 +30,8 @@ const AROUND_WORK: [(u32, u32); 3] = [(8, 9), (4, 5), (3, 3)];
 const REFRAIN: u32 = 6;
 /// New texts of an agent between any two occurrences of a text from which that is a set phrase.
 const OTHERS: u32 = 4;
+/// New texts of an agent since a text was said that show that it tells of its work, and says this one at each step.
+const NARRATED: u32 = 3;
 /// Long texts remembered beyond [`TEXTS`], by their onset and counts only.
 const OLDER: usize = 48;
 
@@ -152,11 +154,12 @@ impl Text {
     fn is_said(&mut self, sighting: Sighting, onset: Onset) {
         self.looks &= self.times == 0 || self.results > 0;
         self.apart &= self.times == 0 || self.else_said >= OTHERS;
+        let narrates = self.else_said >= NARRATED;
         (self.results, self.else_said) = (0, 0);
         self.times = self.times.saturating_add(1);
         self.busy = self.busy.saturating_add(core::mem::take(&mut self.fresh).into());
         self.idle = self.idle.saturating_add(1);
-        if self.idle == 1 || rests(self.idle_onset.at, onset.at, self.idle) {
+        if self.idle == 1 || narrates || rests(self.idle_onset.at, onset.at, self.idle) {
             (self.idle, self.idle_onset) = (1, onset);
         }
         self.sightings.push(sighting);
@@ -452,6 +455,28 @@ mod tests {
         let count = |n| says(&format!("Still waiting for build {n} to end."));
         events("{}", (1..4).map(count)).last(RULE, Nudge);
         events("{}", (1..9).map(|n| says(&format!("step {n} done")))).expect(RULE, &[]);
+    }
+
+    #[test]
+    fn a_program_tells_of_one_item_after_another() {
+        let ships = ["Adele", "Berta", "Clio", "Dora", "Elsa", "Frida", "Greta", "Hilda"];
+        let lines: [fn(&str) -> String; 3] = [
+            |ship| format!("Opening the page of the {ship}."),
+            |ship| format!("The {ship} is entered."),
+            |ship| format!("A letter to the {ship} is sealed."),
+        ];
+        let tells = |count: usize| {
+            let item = |ship: &&str| -> Vec<String> {
+                lines[..count]
+                    .iter()
+                    .map(|line| says(&line(ship)))
+                    .chain([says("Waiting for the ink to dry.")])
+                    .collect()
+            };
+            events("{}", ships.iter().flat_map(item).collect::<Vec<_>>())
+        };
+        tells(3).expect(RULE, &[]);
+        tells(1).last(RULE, Block);
     }
 
     #[test]

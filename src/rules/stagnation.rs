@@ -336,6 +336,21 @@ mod tests {
     }
 
     #[test]
+    fn calls_that_work_the_second_time() {
+        let ask = |at: usize, answer: Option<String>| {
+            let (outcome, output) =
+                answer.map_or(("error", "Error: the clerk is at table".into()), |said| ("ok", said));
+            ("ask", format!(r#"{{"letter":{at}}}"#), outcome, output)
+        };
+        let file = |at: usize| ("file", format!(r#"{{"letter":{at}}}"#), "ok", "filed".into());
+        let towns = ["Aarhus", "Bergen", "Cuxhaven", "Dover", "Emden", "Fowey", "Gdansk", "Hull"];
+        let letter = |at: usize| format!("the ship comes from {}", towns[at]);
+        play((0..8).flat_map(|at| [ask(at, None), ask(at, Some(letter(at))), file(at)])).expect(RULE, &[]);
+        // None of them works, as another rule has said before.
+        play((0..8).flat_map(|at| [ask(at, None), file(at)])).strongest(RULE, Observe);
+    }
+
+    #[test]
     fn trouble_in_an_object() {
         let book = |at: usize, state: &str| {
             let args = format!(r#"{{"slot":"2026-03-{at}1","berth":7}}"#);

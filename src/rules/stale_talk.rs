@@ -28,8 +28,8 @@ use crate::rules::streak::Streak;
 use crate::rules::{Cx, Fact, Facts, Limits, Payload, Rule, Signal};
 use crate::state::{Call, Occurrence, Recent, Ring, Step, Time, agent_key};
 use crate::text::{
-    Asks, Goal, Key, Vocabulary, combine, complains, counts_steps, dense, figures, first_mark, frame, mark, mistake,
-    plain_words, quoted, root_line, salted, trimmed,
+    Asks, Goal, Key, Vocabulary, combine, complains, counts_steps, dense, figures, first_mark, frame, head, mark,
+    mistake, plain_words, quoted, root_line, salted, trimmed,
 };
 use crate::tuned;
 use alloc::{boxed::Box, vec::Vec};
@@ -62,6 +62,8 @@ const REPORT: u16 = 1;
 const DEMAND: usize = 40;
 /// Bytes up to which messages that differ only in figures are the same.
 const FRAMED: usize = 2048;
+/// Bytes of a message that tells of an error within which the user complains.
+const LEAD: usize = 80;
 /// Messages after a result that are taken to be about it.
 const ABOUT_IT: u32 = 2;
 
@@ -103,11 +105,12 @@ struct Talk {
     custody: Custody,
     chat: Option<Box<Chat>>,
     answered: Answered,
-    /// The user has spoken since the latest message.
+    /// The user has spoken since the latest message; and has repeated a long prompt to the letter.
     asked: bool,
+    prompted: bool,
     /// Messages of the user in a row that say that nothing has changed.
     unhelped: Streak,
-    /// Mark of the latest message of an agent.
+    /// Mark of the latest message of an agent, or its frame in answer to a repeated prompt.
     latest: u32,
     /// How often in a row the user was answered with the same message.
     parrot: Option<Box<Streak>>,
@@ -132,7 +135,7 @@ struct Talk {
     at: Time,
 }
 codec!(struct Talk {
-    messages, words, news, since, talked, pace, speakers, custody, chat, answered, asked, unhelped, latest, parrot, reports, thoughts, heard, framed, told, hosted, refused, questions, called, pending, demands, at,
+    messages, words, news, since, talked, pace, speakers, custody, chat, answered, asked, prompted, unhelped, latest, parrot, reports, thoughts, heard, framed, told, hosted, refused, questions, called, pending, demands, at,
 });
 
 #[derive(Clone, Debug)]
@@ -371,8 +374,11 @@ impl Talk {
             self.custody.ends();
         }
         self.asked = true;
+        self.prompted = again && text.len() >= reports::SHORTEST;
         (self.chat, self.refused) = (None, None);
-        if complains(text) || same_error {
+        // A few words before what a program shows: `Same again: TypeError …`.
+        let lead = || told != 0 && text.lines().next().is_some_and(|line| complains(head(line, LEAD)));
+        if complains(text) || same_error || lead() {
             self.unhelped.add(cx.here, cx.onset);
         } else {
             self.unhelped.clear();
@@ -438,12 +444,14 @@ impl Talk {
         // `Next speaker Ida` is said before every turn, and `Waiting.` after every piece of news.
         let few = text.split(' ').nth(FEWEST - 1).is_none();
         let brief = few && text.is_ascii();
-        if said.fresh > 0 {
+        // To a long prompt that is repeated to the letter, other figures are no other answer.
+        let latest =
+            if self.prompted { frame(text) } else { mark(salted("talk/latest", cx.salt, trimmed(text).as_bytes())) };
+        let same = core::mem::replace(&mut self.latest, latest) == latest;
+        if said.fresh > 0 && !same {
             self.parrot = None;
         }
-        let latest = mark(salted("talk/latest", cx.salt, trimmed(text).as_bytes()));
-        let parrots =
-            core::mem::replace(&mut self.latest, latest) == latest && answers && (!few || text.contains(dense));
+        let parrots = same && answers && (!few || text.contains(dense));
         if parrots {
             self.parrot.get_or_insert_default().add(cx.here, cx.onset);
         }

@@ -186,7 +186,7 @@ impl Trouble {
         let root = root.or(said);
         let plain = if root.is_none() { unmarked(step, call, result) } else { None };
         let (marked, root) = (plain.is_none(), root.or(plain));
-        let thing = call.target.map_or(0, |target| (mark(target) as u8 & !MENDED).max(1));
+        let thing = (mark(call.target.unwrap_or(call.key)) as u8 & !MENDED).max(1);
         if root.is_none() && !step.facts.failed {
             if thing != 0 && thing == self.thing {
                 self.thing |= MENDED;

@@ -41,13 +41,11 @@ impl Reports {
     pub(super) fn says(&mut self, text: &str, names: bool, cx: &Cx<'_>) -> Option<&Streak> {
         let speaker = mark(cx.agent);
         let brief = text.len() < SHORTEST;
-        // Code is work.
-        if core::mem::replace(&mut self.speaker, speaker) != speaker || brief && names || code_in(text) * 2 > text.len()
-        {
+        if core::mem::replace(&mut self.speaker, speaker) != speaker || brief && names {
             self.ends();
         }
-        // A record that a program writes is no report, and single letters are no words.
-        if brief || text.starts_with(['{', '[']) || text.contains(dense) {
+        // Code, and a record that a program writes, are no reports, and single letters are no words.
+        if brief || code_in(text) * 2 > text.len() || text.starts_with(['{', '[']) || text.contains(dense) {
             return None;
         }
         let (mut own, mut words, mut fresh) = (Vocabulary::default(), 0, 0);
@@ -212,5 +210,8 @@ mod tests {
         // Code is the work where no tool writes files, and so are records.
         let code = |n: usize| format!("The gate, as before:\n```\n{}\n```", blocked(n));
         woken(&(0..6).map(code).collect::<Vec<_>>(), &|_| None).expect(RULE, &[]);
+        // Between reports, it makes no difference.
+        let mixed = |n: usize| if n % 2 == 1 { code(n) } else { blocked(n) };
+        woken(&(0..9).map(mixed).collect::<Vec<_>>(), &|_| None).strongest(RULE, Nudge);
     }
 }

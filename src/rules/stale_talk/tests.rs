@@ -51,6 +51,16 @@ fn a_cure_that_does_not_help() {
     with(["No, still under the picture.", "Reloaded, still hidden.", "No change.", "Nope."])
         .expect(RULE, &[(5, Nudge), (7, Observe)]);
     with(["Still hidden.", "Reloaded, still hidden.", "Yes! And the times in bold.", "Still thin."]).expect(RULE, &[]);
+    // A few words before what the program shows, each time in another form.
+    let shown = |lead: &str, at: usize| format!(r"{lead}\nTypeError: lamp{at} of the mole is not lit, deck.js:{at}7");
+    let leads = ["same fault", "exactly the same fault, what did you mend", "what is this, same error and all dark"];
+    let told = |leads: [&str; 3]| {
+        let told = |at: usize| format!(r#"{{"type":"message","role":"user","text":"{}"}}"#, shown(leads[at], at));
+        let lines: Vec<String> = (0..3).flat_map(|at| [says(cures[at]), told(at)]).collect();
+        events("{}", &lines)
+    };
+    told(leads).strongest(RULE, Nudge);
+    told(["the same for the next one", "and now this one", "then that"]).expect(RULE, &[]);
 }
 
 #[test]
@@ -376,6 +386,26 @@ fn one_prompt_before_each_step() {
     let user = |at: usize| format!(r#"{{"type":"message","role":"user","text":"Crate {at} is on the quay."}}"#);
     let waits = |answer: &str| (0..9).flat_map(|at| [user(at), says(answer)]).collect::<Vec<_>>();
     events("{}", waits("Waiting.")).expect(RULE, &[]);
+}
+
+#[test]
+fn a_long_prompt_answered_with_other_figures() {
+    let plan = "Read the plan of the harbour, do the next piece of work in it, tick it off, and report what was done. ";
+    let asked = |prompt: &str| format!(r#"{{"type":"message","role":"user","text":"{prompt}"}}"#);
+    let run = |prompt: &dyn Fn(usize) -> String, answer: &dyn Fn(usize) -> String| {
+        events("{}", (0..7).flat_map(|at| [asked(&prompt(at)), says(&answer(at))]).collect::<Vec<_>>())
+    };
+    let done = |at: usize| format!("All is done, as in round {at}. Pieces of work left: 0.");
+    run(&|_| plan.repeat(3), &done).strongest(RULE, Nudge);
+    // Other work, another plan.
+    let work = ["masts", "ropes", "lamps", "bells", "doors", "pumps", "tides"];
+    let others: [(&dyn Fn(usize) -> String, &dyn Fn(usize) -> String); 2] = [
+        (&|_| plan.repeat(3), &|at| format!("The {} are done, as planned.", work[at])),
+        (&|at| format!("{}The plan of {}.", plan.repeat(3), work[at]), &done),
+    ];
+    for (prompt, answer) in others {
+        assert!(run(prompt, answer).findings(RULE).iter().all(|told| told.kind != "said-again"));
+    }
 }
 
 #[test]
