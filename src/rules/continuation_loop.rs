@@ -9,7 +9,7 @@
 
 use crate::codec::codec;
 use crate::model::{Body, Channel, Event, HaltReason, HostKind, Recommendation, Role};
-use crate::rules::news::{HostWords, WORDS, rests};
+use crate::rules::news::{HEARTBEAT, HostWords, WORDS, rests};
 use crate::rules::streak::capped_confidence;
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, SignalParts};
 use crate::state::{Latest, Onset, Sighting};
@@ -49,7 +49,7 @@ impl State {
     /// One more of the host's prompts was answered without a call.
     fn answered(&mut self, prompted: Onset, cx: &Cx<'_>) -> Option<Signal> {
         self.answers = self.answers.saturating_add(1);
-        if self.answers == 1 || rests(self.onset.at, prompted.at, self.answers) {
+        if self.answers == 1 || rests(HEARTBEAT, self.onset.at, prompted.at, self.answers) {
             (self.answers, self.onset, self.sightings) = (1, prompted, Latest::default());
         }
         let identity = key("rule", ContinuationLoop::ID.as_bytes());
@@ -79,9 +79,10 @@ fn demands(text: &str) -> bool {
     text.split_whitespace().nth(WORDS - 1).is_some() && !text.bytes().any(|byte| byte.is_ascii_digit())
 }
 
-/// Whether a system message only counts what the host does, as in `Round 7 of 30 (night watch)`: a figure, and no sentence.
+/// Whether a system message only counts what the host does, as in `Round 7 of 30 (night watch)`: a figure among a few
+/// words.
 fn is_count(text: &str) -> bool {
-    text.bytes().any(|byte| byte.is_ascii_digit()) && !text.trim_end().ends_with(['.', '!', '?', '。', '！', '？'])
+    text.bytes().any(|byte| byte.is_ascii_digit()) && text.split_whitespace().nth(WORDS).is_none()
 }
 
 /// A system message that is not marked synthetic, and the mark of it and of the agent that it is for, ignoring counters in
@@ -127,13 +128,13 @@ impl Rule for ContinuationLoop {
             state.start_over(state.told);
             return None;
         }
-        if let Some((text, told)) = reminds(fact, cx) {
+        if let Some((text, told)) = reminds(fact, cx).filter(|(text, _)| !is_count(text)) {
             // If the host has prompts of its own, a system message is not one of them.
             let host_prompts = state.told == 0 && state.answers > 0;
             if told != state.told && !host_prompts {
                 state.start_over(told);
             }
-            if told != state.told || is_count(text) {
+            if told != state.told {
                 return None;
             }
             // Said once more before anybody spoke or acted: the answer was empty.
@@ -261,8 +262,10 @@ mod tests {
         let news = |n: usize| format!("The {} is there.", ["tug", "pilot", "crane", "barge"][n % 4].repeat(n + 1));
         play(news, 12).expect(RULE, &[]);
         // A wrapper that only counts its rounds demands nothing.
-        let round = |n: usize| format!("harbour loop, round {n} of 30 (night watch)");
+        let round = |n: usize| format!("Round {n} of 30 (night watch)");
         play(round, 12).expect(RULE, &[]);
+        let told = |n: usize| [remind(&round(n)), remind(&nothing(n)), answer(n)];
+        events("{}", (0..4).flat_map(told)).last(RULE, Nudge);
         // Besides the host's own prompts, it ends nothing.
         let both = |n: usize| [remind(&news(n)), PROMPT.into(), answer(n)];
         events("{}", (0..6).flat_map(both)).last(RULE, Block);

@@ -7,19 +7,20 @@
 //! Of an agent that says one long text after another, two of which two thirds of the sentences are the same are one text.
 //! Idea: a text that is repeated although nothing happened in between cannot have been an answer to anything new.
 //!
-//! Without a result or another agent's news in between, every occurrence counts. With work in between, only long texts
+//! Without a result or another agent's news in between, every occurrence counts, unless three new texts that name
+//! something come before each. With work in between, only long texts
 //! count, however far apart: the third time is nudged and the fourth blocked, or the sixth if the work brought
-//! something new at least every other time. If it did so each time, or if the agent said four new texts between any two
-//! of them, every other occurrence counts; if the work consists of looks that each show something new, or of gestures,
-//! which show nothing, none is blocked.
+//! something new at least every other time; what comes every quarter of an hour, or less often, begins anew. If it did
+//! so each time, or if the agent said four new texts between any two of them, every other occurrence counts; if the
+//! work consists of looks that each show something new, or of gestures, which show nothing, none is blocked.
 
 use crate::codec::codec;
 use crate::model::{Channel, HaltReason, Recommendation};
-use crate::rules::news::{HostWords, rests};
+use crate::rules::news::{HEARTBEAT, HostWords, SILENCE, rests};
 use crate::rules::streak::capped_confidence;
 use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Rule, Signal, SignalParts, View, advisory};
 use crate::state::{Latest, Onset, Ring, Sighting, Step, agent_of};
-use crate::text::{Key, Sentences, combine, said};
+use crate::text::{Goal, Key, Sentences, combine, said};
 use alloc::{boxed::Box, format};
 
 /// Texts remembered over all agents; the one not heard for longest is dropped.
@@ -30,7 +31,8 @@ const AROUND_WORK: [(u32, u32); 3] = [(8, 9), (4, 5), (3, 3)];
 const REFRAIN: u32 = 6;
 /// New texts of an agent between any two occurrences of a text from which that is a set phrase.
 const OTHERS: u32 = 4;
-/// New texts of an agent since a text was said that show that it tells of its work, and says this one at each step.
+/// New texts of an agent since a text was said, each of which names something, that show that it tells of its work and
+/// says this one at each step.
 const NARRATED: u32 = 3;
 /// Long texts remembered beyond [`TEXTS`], by their onset and counts only.
 const OLDER: usize = 48;
@@ -132,6 +134,8 @@ struct Text {
     /// occurrences so far.
     else_said: u32,
     apart: bool,
+    /// Those of them that name something.
+    named: u32,
     /// Results since the latest occurrence; and whether every result so far was a look that showed something new, with
     /// at least one between any two occurrences.
     results: u32,
@@ -143,7 +147,7 @@ struct Text {
     idle_onset: Onset,
     sightings: Latest,
 }
-codec!(struct Text { agent, key, long, times, busy, fresh, else_said, apart, results, looks, idle, onset, idle_onset, sightings });
+codec!(struct Text { agent, key, long, times, busy, fresh, else_said, apart, named, results, looks, idle, onset, idle_onset, sightings });
 
 impl Text {
     /// A text that is said for the first time.
@@ -154,12 +158,15 @@ impl Text {
     fn is_said(&mut self, sighting: Sighting, onset: Onset) {
         self.looks &= self.times == 0 || self.results > 0;
         self.apart &= self.times == 0 || self.else_said >= OTHERS;
-        let narrates = self.else_said >= NARRATED;
-        (self.results, self.else_said) = (0, 0);
+        let narrates = self.named >= NARRATED;
+        (self.results, self.else_said, self.named) = (0, 0, 0);
         self.times = self.times.saturating_add(1);
         self.busy = self.busy.saturating_add(core::mem::take(&mut self.fresh).into());
+        if rests(SILENCE, self.onset.at, onset.at, self.times) {
+            (self.times, self.busy, self.onset) = (1, 0, onset);
+        }
         self.idle = self.idle.saturating_add(1);
-        if self.idle == 1 || narrates || rests(self.idle_onset.at, onset.at, self.idle) {
+        if self.idle == 1 || narrates || rests(HEARTBEAT, self.idle_onset.at, onset.at, self.idle) {
             (self.idle, self.idle_onset) = (1, onset);
         }
         self.sightings.push(sighting);
@@ -262,12 +269,15 @@ impl Rule for Monologue {
         let key = if said.long { state.nearly(speaker, key, &message.text, cx.salt) } else { key };
         let known = state.take(key);
         if known.is_none() {
+            let goal = Goal::of(&message.text, core::iter::empty());
+            let names = goal.parts().any(|(_, weight)| Goal::names(weight));
             // A new text from another agent is a response; one it has said before is not.
             for text in state.texts.iter_mut() {
                 if text.agent != agent {
                     text.idle = 0;
                 } else if channel == 0 {
                     text.else_said = text.else_said.saturating_add(1);
+                    text.named = text.named.saturating_add(names.into());
                 }
             }
         }
@@ -477,6 +487,14 @@ mod tests {
         };
         tells(3).expect(RULE, &[]);
         tells(1).last(RULE, Block);
+        // Ever new remarks that name nothing tell of no work.
+        let doubts =
+            ["perhaps the", "maybe this", "or that", "then again the", "after all some", "at last a", "and yet one"];
+        let idle = |at: usize| {
+            let doubt = |what: &str| says(&format!("{} {what} is wrong.", doubts[at]));
+            ["nib", "ink", "sheet"].map(doubt).into_iter().chain([says("Waiting for the ink to dry.")])
+        };
+        events("{}", (0..7).flat_map(idle).collect::<Vec<_>>()).last(RULE, Block);
     }
 
     #[test]

@@ -14,14 +14,17 @@ pub(crate) const WORDS: usize = 6;
 const OWN: &str = "Loopwarden";
 
 /// Average interval in milliseconds from which repetition counts as a heartbeat.
-const HEARTBEAT: i64 = 120_000;
+pub(crate) const HEARTBEAT: i64 = 120_000;
+/// Interval in milliseconds after which talk begins anew, and from which on average not even work in between makes a
+/// loop of a repetition: a reminder every half hour is none.
+pub(crate) const SILENCE: i64 = 900_000;
 
-/// Whether something that occurred `times` times between `first` and `now` came at most as often as a heartbeat. False
-/// without timestamps.
-pub(crate) fn rests(first: Time, now: Time, times: u32) -> bool {
+/// Whether something that occurred `times` times between `first` and `now` came on average at most every `interval`
+/// milliseconds. False without timestamps.
+pub(crate) fn rests(interval: i64, first: Time, now: Time, times: u32) -> bool {
     let intervals = i64::from(times.saturating_sub(1));
     let lasted = first.until(now.get());
-    intervals > 0 && lasted.is_some_and(|lasted| lasted >= HEARTBEAT.saturating_mul(intervals))
+    intervals > 0 && lasted.is_some_and(|lasted| lasted >= interval.saturating_mul(intervals))
 }
 
 /// Digests of what the host has said.

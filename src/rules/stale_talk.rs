@@ -24,12 +24,13 @@ mod values;
 
 use crate::codec::codec;
 use crate::model::{Body, Collaboration, Event, Role};
+use crate::rules::news::SILENCE;
 use crate::rules::streak::Streak;
 use crate::rules::{Cx, Fact, Facts, Limits, Payload, Rule, Signal};
 use crate::state::{Call, Occurrence, Recent, Ring, Step, Time, agent_key};
 use crate::text::{
-    Asks, Goal, Key, Vocabulary, combine, complains, counts_steps, dense, figures, first_mark, frame, head, mark,
-    mistake, plain_words, quoted, root_line, salted, trimmed,
+    Asks, Goal, Key, Vocabulary, combine, complains, counts_steps, dense, error_class, figures, first_mark, frame,
+    head, is_logged, mark, mistake, plain_words, quoted, root_line, salted, trimmed,
 };
 use crate::tuned;
 use alloc::{boxed::Box, vec::Vec};
@@ -62,13 +63,11 @@ const REPORT: u16 = 1;
 const DEMAND: usize = 40;
 /// Bytes up to which messages that differ only in figures are the same.
 const FRAMED: usize = 2048;
-/// Bytes of a message that tells of an error within which the user complains.
-const LEAD: usize = 80;
+/// Bytes of a message within which the user names the class of an error.
+const SHOWN: usize = 400;
 /// Messages after a result that are taken to be about it.
 const ABOUT_IT: u32 = 2;
 
-/// Milliseconds without a word after which talk begins anew: a reminder every half hour is no repetition.
-const SILENCE: i64 = 900_000;
 /// Most messages before an action that can become the accepted pace of talk.
 const PACE: u32 = 12;
 
@@ -110,8 +109,9 @@ struct Talk {
     prompted: bool,
     /// Messages of the user in a row that say that nothing has changed.
     unhelped: Streak,
-    /// Mark of the latest message of an agent, or its frame in answer to a repeated prompt.
+    /// Mark of the latest message of an agent; and those of it without its first and without its last figure, or 0.
     latest: u32,
+    but_for: [u32; 2],
     /// How often in a row the user was answered with the same message.
     parrot: Option<Box<Streak>>,
     reports: Option<Box<Reports>>,
@@ -121,6 +121,8 @@ struct Talk {
     heard: u32,
     framed: u32,
     told: u32,
+    /// Mark of the class of error that the user's latest message names first, or 0.
+    class: u32,
     /// Frame of what the host said last; and the error that it told of last.
     hosted: u32,
     refused: Option<Box<Refused>>,
@@ -135,7 +137,7 @@ struct Talk {
     at: Time,
 }
 codec!(struct Talk {
-    messages, words, news, since, talked, pace, speakers, custody, chat, answered, asked, prompted, unhelped, latest, parrot, reports, thoughts, heard, framed, told, hosted, refused, questions, called, pending, demands, at,
+    messages, words, news, since, talked, pace, speakers, custody, chat, answered, asked, prompted, unhelped, latest, but_for, parrot, reports, thoughts, heard, framed, told, class, hosted, refused, questions, called, pending, demands, at,
 });
 
 #[derive(Clone, Debug)]
@@ -312,6 +314,7 @@ impl Talk {
         let hosted = frame(text);
         if core::mem::replace(&mut self.hosted, hosted) != hosted {
             self.demands.clear();
+            self.parrot = None;
         }
         if let Some(reports) = &mut self.reports {
             reports.hears_host(hosted);
@@ -339,7 +342,7 @@ impl Talk {
             self.begins_anew();
             self.unhelped.clear();
             self.demands.clear();
-            (self.heard, self.framed, self.told, self.latest, self.news) = (0, 0, 0, 0, 0);
+            (self.heard, self.framed, self.told, self.class, self.latest, self.news) = (0, 0, 0, 0, 0, 0);
         }
         self.thoughts = None;
         self.at = at;
@@ -361,6 +364,9 @@ impl Talk {
         };
         let alike = core::mem::replace(&mut self.framed, framed) == framed && framed != 0;
         let told = error_line(text).filter(|_| framed != 0).map_or(0, |line| mark(mistake(line, cx.salt)));
+        let class = error_class(head(text, SHOWN));
+        let class = class.map_or(0, |class| mark(salted("talk/class", cx.salt, class.as_bytes())));
+        let same_class = core::mem::replace(&mut self.class, class) == class && class != 0;
         let same_error = core::mem::replace(&mut self.told, told) == told && told != 0;
         if (named || fresh) && !alike {
             self.parrot = None;
@@ -376,8 +382,8 @@ impl Talk {
         self.asked = true;
         self.prompted = again && text.len() >= reports::SHORTEST;
         (self.chat, self.refused) = (None, None);
-        // A few words before what a program shows: `Same again: TypeError …`.
-        let lead = || told != 0 && text.lines().next().is_some_and(|line| complains(head(line, LEAD)));
+        // A few words before an error of the same class: `Still: TypeError …`.
+        let lead = || same_class && text.trim_start().lines().next().is_some_and(complains);
         if complains(text) || same_error || lead() {
             self.unhelped.add(cx.here, cx.onset);
         } else {
@@ -424,6 +430,10 @@ impl Talk {
         // An answer with which the host was content, or none of it at all, ends the errors.
         let before = self.talked;
         self.refused = self.refused.take().filter(|refused| refused.stands(before));
+        // What a program logs is no talk.
+        if is_logged(text) {
+            return None;
+        }
         let text = unlabelled(text);
         let goal = Goal::of(text, core::iter::empty());
         let said = self.learn(text, &goal);
@@ -444,10 +454,12 @@ impl Talk {
         // `Next speaker Ida` is said before every turn, and `Waiting.` after every piece of news.
         let few = text.split(' ').nth(FEWEST - 1).is_none();
         let brief = few && text.is_ascii();
-        // To a long prompt that is repeated to the letter, other figures are no other answer.
-        let latest =
-            if self.prompted { frame(text) } else { mark(salted("talk/latest", cx.salt, trimmed(text).as_bytes())) };
-        let same = core::mem::replace(&mut self.latest, latest) == latest;
+        let latest = mark(salted("talk/latest", cx.salt, trimmed(text).as_bytes()));
+        let but_for = without_a_figure(trimmed(text), cx.salt);
+        let before = core::mem::replace(&mut self.but_for, but_for);
+        // To a long prompt that is repeated to the letter, a counter makes no other answer.
+        let counts = before.iter().zip(but_for).any(|(before, now)| now != 0 && *before == now);
+        let same = core::mem::replace(&mut self.latest, latest) == latest || self.prompted && counts;
         if said.fresh > 0 && !same {
             self.parrot = None;
         }
@@ -535,6 +547,18 @@ fn unlabelled(text: &str) -> &str {
     let text = text.trim_start();
     let label = text.strip_prefix('[').and_then(|rest| rest.split_once(']'));
     label.filter(|(label, _)| label.len() <= LABEL && counts_steps(label)).map_or(text, |(_, text)| text.trim_start())
+}
+
+/// The marks of a text without its first and without its last figure; 0 if it has none.
+fn without_a_figure(text: &str, salt: u64) -> [u32; 2] {
+    let digit = |char: char| char.is_ascii_digit();
+    let marked = |(before, after): (&str, &str)| {
+        let [before, after] = [before, after].map(|part| salted("talk/latest", salt, part.as_bytes()));
+        mark(combine("talk/but-for", &[before, after])).max(1)
+    };
+    let first = text.split_once(digit).map(|(before, rest)| (before, rest.trim_start_matches(digit)));
+    let last = text.rsplit_once(digit).map(|(rest, after)| (rest.trim_end_matches(digit), after));
+    [first, last].map(|parts| parts.map_or(0, marked))
 }
 
 /// The line that tells what error a text is about.

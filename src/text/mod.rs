@@ -109,7 +109,7 @@ pub(crate) use root::{
 };
 pub(crate) use safe::printable;
 pub(crate) use said::{Sentences, said};
-pub(crate) use signature::Signatures;
+pub(crate) use signature::{Signatures, error_class, is_logged};
 pub(crate) use similar::{Pattern, gist, is_gist};
 pub(crate) use similarity::Request;
 pub(crate) use sketch::{Sketch, Words};

@@ -22,6 +22,7 @@ use self::{
     volatile::mask,
     words::{hyphenated, prints, sealed},
 };
+pub(crate) use self::{volatile::is_logged, words::error_class};
 use super::{
     case::lower_text,
     ends::{clip_to, head},

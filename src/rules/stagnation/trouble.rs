@@ -101,7 +101,8 @@ pub(super) struct Trouble {
     sign: u32,
     /// Low half of its round's mark; 0 for none.
     round: u16,
-    /// Seven bits of the mark of the failed call's target, 0 for none; and [`MENDED`] if that has worked since.
+    /// Seven bits of the mark of the failed call's target, or of the call itself if it has none, 0 before the first; and
+    /// [`MENDED`] if that has worked since.
     thing: u8,
     /// Eight bits of the mark of the file that the latest error named, 0 for none; and above them a bit for each that
     /// errors named lately.
@@ -188,10 +189,10 @@ impl Trouble {
         let (marked, root) = (plain.is_none(), root.or(plain));
         let thing = (mark(call.target.unwrap_or(call.key)) as u8 & !MENDED).max(1);
         if root.is_none() && !step.facts.failed {
-            if thing != 0 && thing == self.thing {
+            if thing == self.thing && (call.target.is_some() || step.kin.is_same_call()) {
                 self.thing |= MENDED;
                 // The form was accepted in the end.
-                if self.since & SAID != 0 {
+                if call.target.is_some() && self.since & SAID != 0 {
                     self.forget();
                 }
             }
@@ -223,7 +224,7 @@ impl Trouble {
         }
         let last = core::mem::replace(&mut self.thing, thing);
         // One thing after another fails and is fixed.
-        let next = last & MENDED != 0 && thing != 0 && thing != last & !MENDED;
+        let next = last & MENDED != 0 && thing != last & !MENDED;
         if step.fewer || next || beside.moved_on {
             self.again = None;
             return false;

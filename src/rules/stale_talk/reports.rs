@@ -44,8 +44,8 @@ impl Reports {
         if core::mem::replace(&mut self.speaker, speaker) != speaker || brief && names {
             self.ends();
         }
-        // Code, and a record that a program writes, are no reports, and single letters are no words.
-        if brief || code_in(text) * 2 > text.len() || text.starts_with(['{', '[']) || text.contains(dense) {
+        // A record that a program writes is no report, and single letters are no words.
+        if brief || text.starts_with(['{', '[']) || text.contains(dense) {
             return None;
         }
         let (mut own, mut words, mut fresh) = (Vocabulary::default(), 0, 0);
@@ -58,6 +58,10 @@ impl Reports {
         }
         if words < FEWEST || things >= THINGS || fresh * 100 > words * tuned::REPORT_FRESH.get() {
             self.again.clear();
+            return None;
+        }
+        // Code is no report.
+        if code_in(text) * 2 > text.len() {
             return None;
         }
         self.again.add(cx.here, cx.onset);
@@ -210,7 +214,10 @@ mod tests {
         // Code is the work where no tool writes files, and so are records.
         let code = |n: usize| format!("The gate, as before:\n```\n{}\n```", blocked(n));
         woken(&(0..6).map(code).collect::<Vec<_>>(), &|_| None).expect(RULE, &[]);
-        // Between reports, it makes no difference.
+        let new = |n: usize| format!("The gate, once more:\n```\n{}\n```", done(n));
+        woken(&(0..9).map(|n| if n % 2 == 1 { new(n) } else { blocked(n) }).collect::<Vec<_>>(), &|_| None)
+            .expect(RULE, &[]);
+        // What is known makes no difference between reports.
         let mixed = |n: usize| if n % 2 == 1 { code(n) } else { blocked(n) };
         woken(&(0..9).map(mixed).collect::<Vec<_>>(), &|_| None).strongest(RULE, Nudge);
     }

@@ -23,6 +23,23 @@ fn labels_that_count_steps() {
 }
 
 #[test]
+fn what_a_program_logs_is_no_talk() {
+    let steps = [
+        "Please send me the booking code so that I can look into it.",
+        "I need the booking code to look into it.",
+        "Please send the booking code so that I can look into it.",
+    ];
+    let told = |stamp: &dyn Fn(usize) -> String| {
+        let line = |at: usize| says(&format!("{}{}", stamp(at), steps[at % 3]));
+        events(r#"{"rules":{"monologue":{"enabled":false}}}"#, (0..9).map(line).collect::<Vec<_>>())
+    };
+    told(&|_| String::new()).strongest(RULE, Nudge);
+    told(&|at| format!("[2031-03-04 10:00:1{at}] [INFO] ")).expect(RULE, &[]);
+    told(&|at| format!("2031-03-04 10:00:1{at},77{at} - gates - INFO - ")).expect(RULE, &[]);
+    told(&|at| format!("10:00:1{at} ")).expect(RULE, &[]);
+}
+
+#[test]
 fn a_slot_that_stays_empty() {
     dialogue(&[
         ("Please send me the booking code so that I can look into it.", "I lost it."),
@@ -61,6 +78,15 @@ fn a_cure_that_does_not_help() {
     };
     told(leads).strongest(RULE, Nudge);
     told(["the same for the next one", "and now this one", "then that"]).expect(RULE, &[]);
+    // Another error each time, whatever is said before it.
+    let errors = ["TypeError: lamp is not lit", "RangeError: too many lamps", "SyntaxError: a lamp too few"];
+    let other = |at: usize| {
+        let trace =
+            r"\n    at draw (deck.js:41:9)\n    at frame (loop.js:7:3)\n    at watch (night.js:233:11)".repeat(2);
+        let text = format!(r"still broken, next one:\n{}{trace}", errors[at]);
+        [says(cures[at]), format!(r#"{{"type":"message","role":"user","text":"{text}"}}"#)]
+    };
+    events("{}", (0..3).flat_map(other).collect::<Vec<String>>()).expect(RULE, &[]);
 }
 
 #[test]
@@ -397,11 +423,19 @@ fn a_long_prompt_answered_with_other_figures() {
     };
     let done = |at: usize| format!("All is done, as in round {at}. Pieces of work left: 0.");
     run(&|_| plan.repeat(3), &done).strongest(RULE, Nudge);
-    // Other work, another plan.
     let work = ["masts", "ropes", "lamps", "bells", "doors", "pumps", "tides"];
+    // Other work, another plan, two figures that move, a prompt that is not long.
     let quiet = |found: Played| assert!(found.findings(RULE).iter().all(|told| told.kind != "said-again"));
     quiet(run(&|_| plan.repeat(3), &|at| format!("The {} are done, as planned.", work[at])));
     quiet(run(&|at| format!("{}The plan of {}.", plan.repeat(3), work[at]), &done));
+    quiet(run(&|_| plan.repeat(3), &|at| format!("Piece {at} is done, and {} are left.", 9 - at)));
+    quiet(run(&|_| plan.repeat(2), &done));
+    // The host tells of another board each time.
+    let lines = |at: usize| {
+        let host = format!(r#"{{"type":"message","role":"system","text":"The {} are yours."}}"#, work[at]);
+        [asked(&plan.repeat(3)), says(&format!("My stone goes to row {at}.")), host]
+    };
+    quiet(events("{}", (0..7).flat_map(lines).collect::<Vec<_>>()));
 }
 
 #[test]

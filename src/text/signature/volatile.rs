@@ -52,6 +52,12 @@ fn number(text: &str, digits: core::ops::RangeInclusive<usize>) -> Option<&str> 
     text.get(count..).filter(|_| digits.contains(&count))
 }
 
+/// Whether a text begins with a moment, as lines that programs log do: `[2026-01-02 12:34:56] [INFO] …`.
+pub(crate) fn is_logged(text: &str) -> bool {
+    let text = text.trim_start_matches(['[', ' ']);
+    date_time(text).or_else(|| clock(text)).is_some()
+}
+
 /// `2026-01-02`, alone or followed by a time and a zone.
 fn date_time(text: &str) -> Option<&str> {
     let rest = number(text, 4..=4)?.strip_prefix(['-', '/'])?;

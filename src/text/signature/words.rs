@@ -37,6 +37,11 @@ pub(super) fn headline(line: &str) -> Option<(&str, &str)> {
     (!code.contains(' ')).then_some((class, message))
 }
 
+/// The first name of an error class in a text.
+pub(crate) fn error_class(text: &str) -> Option<&str> {
+    text.split_whitespace().find_map(|word| class_name(word.trim_end_matches(':')))
+}
+
 /// The last segment of a dotted name if it is spelled like an error class.
 pub(in crate::text) fn class_name(word: &str) -> Option<&str> {
     const ENDS: [&str; 7] = ["Error", "Exception", "Fault", "Failure", "Interrupt", "Exit", "Timeout"];
