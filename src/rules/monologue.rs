@@ -134,7 +134,7 @@ struct Text {
     /// occurrences so far.
     else_said: u32,
     apart: bool,
-    /// Those of them that name something.
+    /// Those of them that name something, counted only of a text that was repeated.
     named: u32,
     /// Results since the latest occurrence; and whether every result so far was a look that showed something new, with
     /// at least one between any two occurrences.
@@ -269,8 +269,8 @@ impl Rule for Monologue {
         let key = if said.long { state.nearly(speaker, key, &message.text, cx.salt) } else { key };
         let known = state.take(key);
         if known.is_none() {
-            let goal = Goal::of(&message.text, core::iter::empty());
-            let names = goal.parts().any(|(_, weight)| Goal::names(weight));
+            let names = state.texts.iter().any(|text| text.agent == agent && text.times > 1)
+                && Goal::of(&message.text, core::iter::empty()).parts().any(|(_, weight)| Goal::names(weight));
             // A new text from another agent is a response; one it has said before is not.
             for text in state.texts.iter_mut() {
                 if text.agent != agent {

@@ -1,6 +1,6 @@
 //! Catches: a kind of call that keeps coming to the same while figures and names in it change and other things are done
 //! in between: a pod deleted under ever new names, a job started with other sizes that dies on the same row, a page
-//! that comes back with another advertisement; one figure computed in ever new ways; two drafts written by turns; and a
+//! that comes back with another advertisement; one figure computed in ever new ways; and a
 //! stretch in which every call was made before with the same answer.
 //! Must not catch: the items of a list one after another, waiting, an answer that reports progress, a check after each
 //! change that finds other things, what a user asks for again.
@@ -10,7 +10,6 @@
 
 mod agents;
 mod done;
-mod drafts;
 mod kinds;
 mod plans;
 mod rederived;
@@ -23,7 +22,7 @@ use crate::model::{HaltReason, Recommendation, ToolResult};
 use crate::rules::streak::{Streak, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, SignalParts};
 use crate::state::Step;
-use crate::text::{Edit, Key, combine};
+use crate::text::{Key, combine};
 use agents::Agents;
 use alloc::string::String;
 use kinds::trouble;
@@ -165,24 +164,16 @@ impl State {
 
 impl Rule for Stagnation {
     const ID: &'static str = "stagnation";
-    const ABOUT: &'static str = "The same kind of call with the same result, whatever is done in between; calls, views, drafts and plans that come back.";
+    const ABOUT: &'static str = "The same kind of call with the same result, whatever is done in between; calls, views and plans that come back.";
     const UNIT: &'static str = "points";
     const LIMITS: Limits = Limits::ladder(FULL, 0, 0, 0);
     const OUTLIVES_EVIDENCE: bool = true;
     const IN_LANE: bool = true;
-    const SEES: Facts = Facts::CALL.and(Facts::STEP).and(Facts::USER_MESSAGE).and(Facts::MESSAGE);
+    const SEES: Facts = Facts::STEP.and(Facts::USER_MESSAGE).and(Facts::MESSAGE);
     type State = State;
-
-    #[inline]
-    fn heeds(_: &State, fact: &Fact<'_>, _: &Cx<'_>) -> bool {
-        !matches!(fact, Fact::Call(call, _) if call.edit != Edit::Whole)
-    }
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         match fact {
-            Fact::Call(call, payload) => {
-                state.agents.known(call.agent).filter(|_| call.edit == Edit::Whole)?.drafts.writes(call, payload, cx)
-            }
             Fact::Step(step, result) => state.step(step, result, cx),
             Fact::UserMessage(_) => {
                 // A message right after an answer is about that answer; after the agent's own words it begins a new

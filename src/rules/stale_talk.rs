@@ -109,9 +109,9 @@ struct Talk {
     prompted: bool,
     /// Messages of the user in a row that say that nothing has changed.
     unhelped: Streak,
-    /// Mark of the latest message of an agent; and those of it without its first and without its last figure, or 0.
+    /// Mark of the latest message of an agent; and of it without its first figure, or 0.
     latest: u32,
-    but_for: [u32; 2],
+    uncounted: u32,
     /// How often in a row the user was answered with the same message.
     parrot: Option<Box<Streak>>,
     reports: Option<Box<Reports>>,
@@ -137,7 +137,7 @@ struct Talk {
     at: Time,
 }
 codec!(struct Talk {
-    messages, words, news, since, talked, pace, speakers, custody, chat, answered, asked, prompted, unhelped, latest, but_for, parrot, reports, thoughts, heard, framed, told, class, hosted, refused, questions, called, pending, demands, at,
+    messages, words, news, since, talked, pace, speakers, custody, chat, answered, asked, prompted, unhelped, latest, uncounted, parrot, reports, thoughts, heard, framed, told, class, hosted, refused, questions, called, pending, demands, at,
 });
 
 #[derive(Clone, Debug)]
@@ -342,7 +342,8 @@ impl Talk {
             self.begins_anew();
             self.unhelped.clear();
             self.demands.clear();
-            (self.heard, self.framed, self.told, self.class, self.latest, self.news) = (0, 0, 0, 0, 0, 0);
+            (self.heard, self.framed, self.told, self.class, self.latest, self.uncounted, self.news) =
+                Default::default();
         }
         self.thoughts = None;
         self.at = at;
@@ -455,10 +456,9 @@ impl Talk {
         let few = text.split(' ').nth(FEWEST - 1).is_none();
         let brief = few && text.is_ascii();
         let latest = mark(salted("talk/latest", cx.salt, trimmed(text).as_bytes()));
-        let but_for = without_a_figure(trimmed(text), cx.salt);
-        let before = core::mem::replace(&mut self.but_for, but_for);
+        let uncounted = uncounted(trimmed(text), cx.salt);
         // To a long prompt that is repeated to the letter, a counter makes no other answer.
-        let counts = before.iter().zip(but_for).any(|(before, now)| now != 0 && *before == now);
+        let counts = core::mem::replace(&mut self.uncounted, uncounted) == uncounted && uncounted != 0;
         let same = core::mem::replace(&mut self.latest, latest) == latest || self.prompted && counts;
         if said.fresh > 0 && !same {
             self.parrot = None;
@@ -549,16 +549,12 @@ fn unlabelled(text: &str) -> &str {
     label.filter(|(label, _)| label.len() <= LABEL && counts_steps(label)).map_or(text, |(_, text)| text.trim_start())
 }
 
-/// The marks of a text without its first and without its last figure; 0 if it has none.
-fn without_a_figure(text: &str, salt: u64) -> [u32; 2] {
+/// The mark of a text without its first figure; 0 if it has none.
+fn uncounted(text: &str, salt: u64) -> u32 {
     let digit = |char: char| char.is_ascii_digit();
-    let marked = |(before, after): (&str, &str)| {
-        let [before, after] = [before, after].map(|part| salted("talk/latest", salt, part.as_bytes()));
-        mark(combine("talk/but-for", &[before, after])).max(1)
-    };
-    let first = text.split_once(digit).map(|(before, rest)| (before, rest.trim_start_matches(digit)));
-    let last = text.rsplit_once(digit).map(|(rest, after)| (rest.trim_end_matches(digit), after));
-    [first, last].map(|parts| parts.map_or(0, marked))
+    let Some((before, rest)) = text.split_once(digit) else { return 0 };
+    let parts = [before, rest.trim_start_matches(digit)].map(|part| salted("talk/latest", salt, part.as_bytes()));
+    mark(combine("talk/uncounted", &parts)).max(1)
 }
 
 /// The line that tells what error a text is about.

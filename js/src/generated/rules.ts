@@ -41,7 +41,7 @@ export const RULES: readonly RuleInfo[] = [
   {"id":"no-new-information","about":"Questions whose answers contain no new words, or parts of a few things read over and over.","unit":"answers in a row","nudge":4,"block":0,"gate":0,"halt":0,"window":0,"most":4294967295},
   {"id":"no-effect","about":"One action again and again although the place and the figures that it reports do not change.","unit":"times","nudge":3,"block":4,"gate":0,"halt":0,"window":0,"most":8},
   {"id":"remade-change","about":"The same change made again after others that undid it.","unit":"times again","nudge":2,"block":0,"gate":0,"halt":0,"window":0,"most":4294967295},
-  {"id":"stagnation","about":"The same kind of call with the same result, whatever is done in between; calls, views, drafts and plans that come back.","unit":"points","nudge":12,"block":0,"gate":0,"halt":0,"window":0,"most":4294967295},
+  {"id":"stagnation","about":"The same kind of call with the same result, whatever is done in between; calls, views and plans that come back.","unit":"points","nudge":12,"block":0,"gate":0,"halt":0,"window":0,"most":4294967295},
   {"id":"duplicate-delegation","about":"Several agents passing on the same piece of work.","unit":"agents","nudge":3,"block":0,"gate":0,"halt":0,"window":0,"most":8},
   {"id":"empty-handed","about":"New attempts that all come to nothing: a judge is asked, and a loop is reported if the judge sees one.","unit":"points","nudge":12,"block":0,"gate":0,"halt":0,"window":7,"most":21},
   {"id":"blind-repeat","about":"The same call, byte for byte, again and again without a break, whatever its outcome.","unit":"calls in a row","nudge":100,"block":0,"gate":0,"halt":0,"window":0,"most":4294967295},

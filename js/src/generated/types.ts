@@ -591,7 +591,7 @@ export interface Config {
      */
     "same-answer"?: RuleConfig;
     /**
-     * The same kind of call with the same result, whatever is done in between; calls, views, drafts and plans that come back.
+     * The same kind of call with the same result, whatever is done in between; calls, views and plans that come back.
      */
     stagnation?: RuleConfig;
     /**
@@ -1172,7 +1172,7 @@ export interface ToolConfig {
      */
     "same-answer"?: RuleConfig;
     /**
-     * The same kind of call with the same result, whatever is done in between; calls, views, drafts and plans that come back.
+     * The same kind of call with the same result, whatever is done in between; calls, views and plans that come back.
      */
     stagnation?: RuleConfig;
     /**

@@ -1,7 +1,6 @@
 //! What one agent did and met, kept apart from what another did at the same task: they may take turns.
 
 use super::done::Done;
-use super::drafts::Drafts;
 use super::kinds::Kinds;
 use super::plans::Plans;
 use super::rederived::Rederived;
@@ -34,9 +33,8 @@ pub(super) struct Agent {
     pub(super) revisits: Revisits,
     pub(super) plans: Plans,
     pub(super) done: Done,
-    pub(super) drafts: Drafts,
 }
-codec!(struct Agent { mark, last, kinds, rederived, trouble, views, revisits, plans, done, drafts });
+codec!(struct Agent { mark, last, kinds, rederived, trouble, views, revisits, plans, done });
 
 impl Agent {
     pub(super) fn begins_anew(&mut self) {
@@ -57,12 +55,6 @@ impl Agents {
         &mut self.latest
     }
 
-    /// The agent, if it is one of the two.
-    pub(super) fn known(&mut self, agent: Key) -> Option<&mut Agent> {
-        let mark = mark(agent);
-        core::iter::once(&mut self.latest).chain(self.other.as_deref_mut()).find(|known| known.mark == mark)
-    }
-
     /// The user has spoken: what is done from now on was asked for.
     pub(super) fn heard(&mut self) {
         for agent in core::iter::once(&mut self.latest).chain(self.other.as_deref_mut()) {
@@ -70,7 +62,7 @@ impl Agents {
             agent.trouble.forget();
             agent.views.ends();
             (agent.revisits, agent.plans) = (Revisits::default(), Plans::default());
-            (agent.done, agent.drafts) = (Done::default(), Drafts::default());
+            agent.done = Done::default();
         }
     }
 
@@ -91,13 +83,13 @@ impl Agent {
     }
 
     fn points(&self) -> u32 {
-        let Self { kinds, rederived, trouble, views, revisits, plans, done, drafts, .. } = self;
+        let Self { kinds, rederived, trouble, views, revisits, plans, done, .. } = self;
         let acts = kinds.points().max(rederived.points()).max(trouble.points());
-        acts.max(views.points()).max(revisits.points()).max(plans.points()).max(done.points()).max(drafts.points())
+        acts.max(views.points()).max(revisits.points()).max(plans.points()).max(done.points())
     }
 
     fn fits(&self) -> bool {
-        let Self { kinds, views, revisits, done, drafts, .. } = self;
-        kinds.fits() && views.fits() && revisits.fits() && done.fits() && drafts.fits()
+        let Self { kinds, views, revisits, done, .. } = self;
+        kinds.fits() && views.fits() && revisits.fits() && done.fits()
     }
 }
