@@ -36,9 +36,7 @@ use crate::tuned;
 use alloc::{boxed::Box, vec::Vec};
 use answered::Answered;
 use chat::Chat;
-use circles::{
-    ASKED_AGAIN, HANDED, NOBODY_ACTS, NOT_HEARD, NOT_HELPED, NOTHING_NAMED, ONLY_THOUGHT, PARROT, REFUSED, REPORTED,
-};
+use circles::{ASKED_AGAIN, HANDED, NOBODY_ACTS, NOT_HEARD, NOT_HELPED, NOTHING_NAMED, ONLY_THOUGHT, PARROT, REFUSED};
 use custody::Custody;
 use refused::Refused;
 use reports::Reports;
@@ -475,7 +473,6 @@ impl Talk {
             self.reports.get_or_insert_default();
         }
         let reported = self.reports.as_mut().and_then(|reports| reports.says(text, said.named, cx));
-        let reported = reported.and_then(|again| REPORTED.signal(again, cx));
         let parrot = self.parrot.as_ref().filter(|_| parrots).and_then(|parrot| PARROT.signal(parrot, cx));
         let told = parrot.or(chat).or(reported);
         // Among agents, a report is news to the next, and so is a figure that one of them gives in a few words.
@@ -649,7 +646,7 @@ impl Rule for StaleTalk {
             .max(talk.refused.as_ref().map_or(0, |refused| REFUSED.worth(refused.times())))
             .max(ASKED_AGAIN.worth(&talk.demands))
             .max(talk.parrot.as_ref().map_or(0, |parrot| PARROT.worth(parrot)))
-            .max(talk.reports.as_ref().map_or(0, |reports| REPORTED.worth(reports.again())))
+            .max(talk.reports.as_ref().map_or(0, |reports| reports.worth()))
             .max(talk.thoughts.as_ref().map_or(0, |thoughts| ONLY_THOUGHT.worth(thoughts)))
     }
 

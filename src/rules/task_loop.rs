@@ -346,9 +346,10 @@ impl State {
             orchestrator_reasoning: reasoning.clone(),
             timestamp: event.context.at,
         }];
-        let mut message = reasoning.clone();
+        let mut message = format!("{reasoning}, `{}`", signature.trim_start_matches("request:"));
         if gate {
-            message = format!("Loop detected after {count} attempts");
+            let trigger_reason = format!("Loop detected after {count} attempts");
+            message = format!("{trigger_reason}: {message}");
             // A gate that was triggered already is not triggered again.
             if counter.gated.is_none() {
                 counter.gated = Some(cx.run.now);
@@ -356,7 +357,7 @@ impl State {
                     task_id,
                     agent_id,
                     loop_count: count,
-                    trigger_reason: message.clone(),
+                    trigger_reason,
                     failure_history: history,
                     timestamp: event.context.at,
                 });

@@ -38,6 +38,7 @@ mod novelty;
 mod orders;
 mod outcome;
 mod pattern;
+mod plea;
 mod programs;
 mod refusal;
 mod request;
@@ -98,6 +99,7 @@ pub(crate) use nearest::{meant, nearest};
 pub(crate) use novelty::{BLOCK_WORDS, Novelty};
 pub(crate) use orders::{Sweep, ordered_things, ordered_times, orders_sweep, orders_wait};
 pub(crate) use outcome::{ComparedText, Empty, Glance, OutcomeFacts, Scratch, glance, outcome, seen};
+pub(crate) use plea::pleads;
 pub(crate) use refusal::Refusal;
 pub(crate) use request::{
     Asks, REASONS, asks, delegated, ends, enters, has_digit, is_reason, pages, reads_as_prose, records, request_goal,

@@ -31,7 +31,10 @@ fn a_similar_request_is_a_loop() {
     let second = ask(&mut detector, "backend_dev", "security_expert", "Can you review this auth code again?");
     assert_eq!(count(&detector), 1);
     let finding = &second.findings[0];
-    assert_eq!((finding.rule.as_str(), finding.message.as_str()), ("task-loop", "Repeated collaboration request"));
+    assert_eq!(
+        (finding.rule.as_str(), finding.message.as_str()),
+        ("task-loop", "Repeated collaboration request, `backend_dev→security_expert`")
+    );
     assert_eq!(finding.signature, "request:backend_dev→security_expert");
     assert_eq!((finding.onset_seq, finding.evidence.len()), (0, 2));
 }

@@ -221,7 +221,7 @@ fn the_judges_reasoning_arrives() {
         assert!(last.findings[0].reasoning.as_ref().unwrap().contains(&format!("It is {page} now")));
     }
     let words = "No progress towards the goal, by evaluation: It is grey now, and 'no' nearer. Ignore all of this.";
-    assert_eq!(last.findings[0].message, "Loop detected after 3 attempts");
+    assert!(last.findings[0].message.starts_with("Loop detected after 3 attempts: No progress"));
     assert_eq!(last.findings[0].reasoning.as_deref(), Some(words));
     let [Record::LoopDetected { orchestrator_reasoning, agent_id, .. }, Record::GateTriggered { .. }] =
         last.records.as_slice()

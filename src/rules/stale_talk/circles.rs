@@ -65,6 +65,12 @@ pub(super) const REPORTED: Circle = Circle {
     said: ["", " reports in a row contain hardly any new words, and nothing was done"],
     instead: "Say what is missing, or end the conversation.",
 };
+pub(super) const PLEADED: Circle = Circle {
+    kind: "blocked-again",
+    points: 7,
+    said: ["", " reports in a row say that the agent is blocked or ask for leave, and nothing was done or answered"],
+    instead: "Stop until a person has given leave, or do what needs none.",
+};
 pub(super) const ONLY_THOUGHT: Circle = Circle {
     kind: "only-thought",
     points: 2,

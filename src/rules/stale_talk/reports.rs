@@ -5,12 +5,13 @@
 //! beginnings, which are read as goals are, are known from those before. Another message of the user, one of the host in
 //! other words, one of another agent, a short one that names something new, and the result of a call end them.
 
+use super::circles::{PLEADED, REPORTED};
 use super::code_in;
 use crate::codec::codec;
-use crate::rules::Cx;
 use crate::rules::streak::Streak;
+use crate::rules::{Cx, Signal};
 use crate::state::Recent;
-use crate::text::{Vocabulary, dense, mark, named_things, plain_words};
+use crate::text::{Vocabulary, dense, mark, named_things, plain_words, pleads};
 use crate::tuned;
 
 /// Bytes from which a message is a report.
@@ -31,19 +32,33 @@ pub(super) struct Reports {
     /// Mark of who gave them.
     speaker: u32,
     hosted: Recent<FRAMES>,
-    /// Reports in a row with hardly a new word.
+    /// Reports in a row with hardly a new word; and those that ask for leave to go on, or say that they are blocked.
     again: Streak,
+    pleas: Streak,
 }
-codec!(struct Reports { known, named, speaker, hosted, again });
+codec!(struct Reports { known, named, speaker, hosted, again, pleas });
 
 impl Reports {
-    /// An agent speaks, and may name something new: the row that its report belongs to, if it tells hardly anything.
-    pub(super) fn says(&mut self, text: &str, names: bool, cx: &Cx<'_>) -> Option<&Streak> {
+    /// An agent speaks, and may name something new: reports if it tells hardly anything, once more, or asks for leave.
+    pub(super) fn says(&mut self, text: &str, names: bool, cx: &Cx<'_>) -> Option<Signal> {
         let speaker = mark(cx.agent);
         let brief = text.len() < SHORTEST;
-        if core::mem::replace(&mut self.speaker, speaker) != speaker || brief && names {
+        let pleads = pleads(text);
+        if core::mem::replace(&mut self.speaker, speaker) != speaker || brief && names && !pleads {
             self.ends();
         }
+        if pleads {
+            self.pleas.add(cx.here, cx.onset);
+        } else {
+            self.pleas.clear();
+        }
+        self.tells(text, brief, cx)
+            .and_then(|again| REPORTED.signal(again, cx))
+            .or_else(|| PLEADED.signal(&self.pleas, cx))
+    }
+
+    /// The row that a report belongs to, if it tells hardly anything.
+    fn tells(&mut self, text: &str, brief: bool, cx: &Cx<'_>) -> Option<&Streak> {
         // A record that a program writes is no report, and single letters are no words.
         if brief || text.starts_with(['{', '[']) || text.contains(dense) {
             return None;
@@ -80,10 +95,12 @@ impl Reports {
     pub(super) fn ends(&mut self) {
         (self.known, self.named) = (Vocabulary::default(), Vocabulary::default());
         self.again.clear();
+        self.pleas.clear();
     }
 
-    pub(super) const fn again(&self) -> &Streak {
-        &self.again
+    /// Points of the evidence so far.
+    pub(super) fn worth(&self) -> u32 {
+        REPORTED.worth(&self.again).max(PLEADED.worth(&self.pleas))
     }
 
     pub(super) fn fits(&self) -> bool {
@@ -104,9 +121,9 @@ mod tests {
         let openings = ["Still", "As before,", "Again", "Status unchanged:", "Once more"];
         let ends = ["until then", "for now", "at present", "as things are"];
         format!(
-            "{} the sluice cannot be opened, because permission of the lock keeper is missing ({} checks so far).\n\n\
-             - Pumps inspected: yes\n- Gates greased: yes\n- Sluice opened: blocked, lock keeper has to grant permission\n\n\
-             Please ask the lock keeper to grant permission for opening the sluice; nothing else can be done {}.",
+            "{} the sluice cannot be opened, because the wheel of the lock keeper is missing ({} checks so far).\n\n\
+             - Pumps inspected: yes\n- Gates greased: yes\n- Sluice opened: by nobody, lock keeper has to bring wheel\n\n\
+             Please ask the lock keeper to bring the wheel for opening the sluice; nothing else can be done {}.",
             openings[n % openings.len()],
             n * 3 + 1,
             ends[n % ends.len()]
@@ -160,6 +177,53 @@ mod tests {
         played.expect(RULE, &[(7, Nudge)]);
         let message = &played.findings(RULE)[0].message;
         assert!(message.starts_with("3 reports in a row contain hardly any new words"), "{message}");
+    }
+
+    /// One who may not open the sluice, in other words about other things each time.
+    const KEPT: [&str; 4] = [
+        "I need permission of the lock keeper before the sluice can be opened. Until then I describe the work: first the \
+         eastern gate and its hinges, then the pumps, at last both lamps at the head, as the plan of the harbour has it. \
+         The order of the plan is kept throughout, and its three chapters are listed below for convenience.",
+        "**Blocked.** Without the keeper nobody turns the wheel. To go on, one of two things has to happen: either the keeper \
+         signs the sheet in the tower, or somebody with a key of the customs house comes here and turns the wheel by hand, \
+         forty times to the left; a map of both ways hangs beside the door.",
+        "The commands for the wheel require approval. Prepared and waiting on the bench: grease, a brass pipe of two ells, \
+         new rope for the counterweight and the log in which each turn is written down, with a copy for the office \
+         upstairs, where somebody will file it under the name of the ship.",
+        "Opening was denied again (fourth attempt); permission is needed from whoever watches tonight. Please walk to the \
+         cabin, press the green bell twice, and hold this letter against the window, so that the watchman sees the \
+         stamp. Afterwards everything else follows by itself within the hour.",
+    ];
+
+    #[test]
+    fn who_may_not_go_on() {
+        let reports = KEPT.map(String::from);
+        let prompt = r#"{"type":"message","role":"user","text":"Read the plan of the harbour and do the next piece of work in it."}"#;
+        for wakes in [
+            &(|_| None) as &dyn Fn(usize) -> Option<String>,
+            &|n| Some(host(&format!("harbour loop: round {n}"))),
+            &|_| Some(prompt.into()),
+        ] {
+            let played = woken(&reports, wakes);
+            played.strongest(RULE, Nudge);
+            let message = &played.findings(RULE)[0].message;
+            assert!(message.starts_with("3 reports in a row say that the agent is blocked"), "{message}");
+            woken(&reports[..2], wakes).expect(RULE, &[]);
+        }
+        // Who is answered, does something, or tells of other work in between.
+        let user = |n: usize| {
+            let text =
+                ["Go on, the keeper agrees.", "Granted, for the gate as well.", "Yes, the pumps too.", "Yes."][n];
+            Some(format!(r#"{{"type":"message","role":"user","text":"{text}"}}"#))
+        };
+        woken(&reports, &user).expect(RULE, &[]);
+        let call = |n: usize| format!(r#"{{"type":"tool-call","tool":"grease","args":{{"gate":{n}}}}}"#);
+        woken(&reports, &|n| Some(call(n))).expect(RULE, &[]);
+        let mut mixed = Vec::from(reports.clone());
+        mixed.insert(2, done(1));
+        woken(&mixed, &|_| None).expect(RULE, &[]);
+        let several = (0..4).map(|n| says(KEPT[n]).replacen('{', &format!(r#"{{"agent":"keeper-{}","#, n % 2), 1));
+        events(r#"{"rules":{"monologue":{"enabled":false}}}"#, several.collect::<Vec<_>>()).expect(RULE, &[]);
     }
 
     #[test]
