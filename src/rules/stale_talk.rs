@@ -93,8 +93,9 @@ struct Talk {
     news: u16,
     /// Messages since the latest result; `None` before the first one.
     since: Option<u32>,
-    /// Messages since the latest action.
+    /// Messages since the latest action; and those of the user since an agent last spoke or acted.
     talked: u32,
+    unanswered: u32,
     /// The most messages before an action so far, at most [`PACE`]: as many are accepted again.
     pace: u32,
     /// Marks of the agents who have spoken, at most [`GROUP`].
@@ -135,7 +136,7 @@ struct Talk {
     at: Time,
 }
 codec!(struct Talk {
-    messages, words, news, since, talked, pace, speakers, custody, chat, answered, asked, prompted, unhelped, latest, uncounted, parrot, reports, thoughts, heard, framed, told, class, hosted, refused, questions, called, pending, demands, at,
+    messages, words, news, since, talked, unanswered, pace, speakers, custody, chat, answered, asked, prompted, unhelped, latest, uncounted, parrot, reports, thoughts, heard, framed, told, class, hosted, refused, questions, called, pending, demands, at,
 });
 
 #[derive(Clone, Debug)]
@@ -212,7 +213,7 @@ impl Talk {
         if changed || !(in_vain || known && (hands_over || again)) {
             self.custody.ends();
         }
-        (self.called, self.pending, self.refused, self.reports) = (true, false, None, None);
+        (self.called, self.pending, self.refused, self.reports, self.unanswered) = (true, false, None, None, 0);
         if changed {
             self.demands.clear();
         }
@@ -306,7 +307,8 @@ impl Talk {
         }
     }
 
-    /// The host says something in answer to an agent: if it tells of an error, the first one stands for the answer.
+    /// The host says something in answer to an agent, or to the user: if it tells of an error, the first one stands for
+    /// the answer.
     fn answers(&mut self, text: &str, cx: &Cx<'_>) -> Option<Signal> {
         // What differs in more than figures is news to who asks again.
         let hosted = frame(text);
@@ -317,13 +319,14 @@ impl Talk {
         if let Some(reports) = &mut self.reports {
             reports.hears_host(hosted);
         }
-        let error = if self.talked > 0 && !self.asked { Refused::told(text, cx.salt) } else { None };
+        let turns = self.talked.saturating_add(self.unanswered);
+        let error = if turns > 0 { Refused::told(text, self.unanswered > 0, cx.salt) } else { None };
         let Some(error) = error else {
             self.refused.iter_mut().for_each(|refused| refused.clears());
             return None;
         };
         let refused = self.refused.get_or_insert_default();
-        if refused.again(error, self.talked, cx) { REFUSED.signal(refused.times(), cx) } else { None }
+        if refused.again(error, turns, cx) { REFUSED.signal(refused.times(), cx) } else { None }
     }
 
     /// What an agent has said before is of no importance any more.
@@ -380,7 +383,11 @@ impl Talk {
         }
         self.asked = true;
         self.prompted = again && text.len() >= reports::SHORTEST;
-        (self.chat, self.refused) = (None, None);
+        self.chat = None;
+        if self.unanswered == 0 {
+            self.refused = None;
+        }
+        self.unanswered = self.unanswered.saturating_add(1);
         // A few words before an error of the same class: `Still: TypeError …`.
         let lead = || same_class && text.trim_start().lines().next().is_some_and(complains);
         if complains(text) || same_error || lead() {
@@ -426,9 +433,9 @@ impl Talk {
             self.begins_anew();
             self.since = Some(0);
         }
-        // An answer with which the host was content, or none of it at all, ends the errors.
-        let before = self.talked;
-        self.refused = self.refused.take().filter(|refused| refused.stands(before));
+        // An answer with which the host was content, or none of it at all, ends the errors; and so does one to the user.
+        let (before, to_user) = (self.talked, core::mem::take(&mut self.unanswered) > 0);
+        self.refused = self.refused.take().filter(|refused| !to_user && refused.stands(before));
         // What a program logs is no talk.
         if is_logged(text) {
             return None;

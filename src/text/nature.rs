@@ -163,7 +163,12 @@ const READ: usize = 800;
 
 /// Whether the failure that a result describes may be resolved by waiting.
 pub(crate) fn transient(result: &ToolResult) -> bool {
-    of_message(beginning(&result.output)) == Nature::Transient
+    passes(&result.output)
+}
+
+/// Whether what a message tells of may be resolved by waiting.
+pub(crate) fn passes(message: &str) -> bool {
+    of_message(beginning(message)) == Nature::Transient
 }
 
 /// Whether a failed result says that the call itself waited until its time was up:

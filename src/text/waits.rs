@@ -28,7 +28,7 @@ pub(crate) fn backoff(call: &ToolCall) -> Option<i64> {
 }
 
 /// Words in answers that introduce how long to wait, and within how many words, with this one, that must follow.
-const LATER: &str = "again retry retryafter wait";
+const LATER: &str = "again retry retryafter retrying wait";
 const UNTIL: usize = 4;
 /// Bytes of an answer that are searched for it.
 const ANSWER: usize = 600;

@@ -50,7 +50,7 @@ pub(super) const ASKED_AGAIN: Circle = Circle {
 pub(super) const REFUSED: Circle = Circle {
     kind: "refused-again",
     points: 7,
-    said: ["the host told of the same error after ", " answers in a row, and no call was made in between"],
+    said: ["the host told of the same error after ", " messages in a row, and no call was made in between"],
     instead: "Look at the actual state before answering in the same way again.",
 };
 pub(super) const PARROT: Circle = Circle {

@@ -4,7 +4,7 @@ use super::{ABOUT_IT, error_line};
 use crate::codec::codec;
 use crate::rules::Cx;
 use crate::rules::streak::Streak;
-use crate::text::{Left, combine, frame, head, mark};
+use crate::text::{Left, asked_wait, combine, frame, head, mark, passes, told};
 
 /// Bytes of the host's answer within which an error begins.
 const BEGINNING: usize = 400;
@@ -22,10 +22,15 @@ codec!(struct Refused { error, talked, clear, times });
 
 impl Refused {
     /// The mark of the error that the host tells of, and does not try again itself.
-    pub(super) fn told(text: &str, salt: u64) -> Option<u32> {
+    pub(super) fn told(text: &str, to_user: bool, salt: u64) -> Option<u32> {
         // Deeper in a text, as in a prompt, errors are only mentioned.
         let beginning = head(text, BEGINNING);
-        let line = error_line(text).filter(|_| error_line(beginning).is_some() && !beginning.contains("etrying"))?;
+        let line = error_line(text)
+            .filter(|_| error_line(beginning).is_some() && !passes(beginning) && asked_wait(beginning).is_none())?;
+        if to_user {
+            // What the user has changed, such as the model that is asked, may be told by a figure alone.
+            return Some(told(line, salt).max(1));
+        }
         // Fewer of what is wrong, or the same of something else, is progress; another place need not be.
         let error =
             combine("talk/error", &[frame(line).into(), Left::wrong(text).map_or(0, |left| left.count().into())]);

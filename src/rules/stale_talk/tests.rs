@@ -148,6 +148,28 @@ fn errors_before_an_answer() {
     events("{}", lines).expect(RULE, &[]);
 }
 
+#[test]
+fn a_user_whom_only_an_error_answers() {
+    let told = |role: &str, text: &str| format!(r#"{{"type":"message","role":"{role}","text":"{text}"}}"#);
+    let asked = ["Print the almanac.", "The tide tables, then.", "A single page?", "Is anybody there?"];
+    let run = |error: &dyn Fn(usize) -> &'static str, between: &dyn Fn(usize) -> Vec<String>| {
+        let turn = |at: usize| [vec![told("user", asked[at]), told("system", error(at))], between(at)].concat();
+        events("{}", (0..4).flat_map(turn).collect::<Vec<String>>())
+    };
+    const LOST: &str = "PressError: the press 'quarto-8' is not found";
+    let nothing = |_: usize| Vec::new();
+    let played = run(&|_| LOST, &nothing);
+    played.expect(RULE, &[(5, Nudge), (7, Observe)]);
+    let message = &played.findings(RULE)[0].message;
+    assert!(message.contains("the same error after 3 messages in a row"), "{message}");
+    // Another press each time; what passes by itself; an answer, or something done, in between.
+    let others = [LOST, "PressError: the press 'quarto-9' is not found", LOST, "Error: no paper"];
+    run(&|at| others[at], &nothing).expect(RULE, &[]);
+    run(&|_| "Error 429: too many requests, rate limit exceeded", &nothing).expect(RULE, &[]);
+    run(&|_| LOST, &|_| vec![says("Here it is, from the old press.")]).expect(RULE, &[]);
+    run(&|_| LOST, &|at| Vec::from(pair("ink", &format!(r#"{{"roll":{at}}}"#), "ok", "inked"))).expect(RULE, &[]);
+}
+
 /// What agents say in turn.
 fn talk(agents: &[&str], lines: &[&str]) -> Played {
     let said = |(line, agent): (&&str, &&str)| {
