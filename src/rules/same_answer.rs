@@ -13,7 +13,7 @@ use crate::model::{HaltReason, Level, Recommendation, ToolResult};
 use crate::rules::streak::{Streak, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Rule, Signal, SignalParts, View, many};
 use crate::state::{Call, Occurrence, Ring, Step};
-use crate::text::{Asks, Key, combine, enters, printable, records, salted};
+use crate::text::{Asks, Key, combine, enters, printable, records, salted, tallies};
 use alloc::format;
 
 /// Most steps that can be looked back at.
@@ -54,7 +54,7 @@ codec!(struct Answered { answer, call, asks, of_batch, target, round, step, muta
 fn substantial(step: &Step, call: &Call, result: &ToolResult, page: bool) -> bool {
     let Call { asks, mutates, compare_answers, .. } = *call;
     let facts = &step.facts;
-    if facts.failed || facts.negative || facts.waiting {
+    if facts.failed || facts.negative || facts.waiting || tallies(&result.output) {
         return false;
     }
     // Another page with the same records always counts, however short it is.
@@ -247,6 +247,11 @@ mod tests {
         };
         Script::new("{}").play(&about(6)).expect(RULE, &[]);
         Script::new("{}").play(&about(8)).expect(RULE, &[(13, Nudge), (15, Block)]);
+        // A count of what was found shows nothing of it.
+        let counts = "Found_12_results_on_all_tides ";
+        let counted = |shown: &str| about(9).replace("the_very_same_list_of_lines ", shown);
+        Script::new("{}").play(&counted(counts)).expect(RULE, &[]);
+        Script::new("{}").play(&counted("Found_the_12th_tide_of_all_results ")).last(RULE, Block);
         // A page with the records of the page before, whatever it says about itself; and pages that are only acted
         // upon.
         let pages = |tool: &str, args: &str, answer: &dyn Fn(usize) -> String| {

@@ -36,7 +36,7 @@ use crate::tuned;
 use alloc::{boxed::Box, vec::Vec};
 use answered::Answered;
 use chat::Chat;
-use circles::{ASKED_AGAIN, HANDED, NOBODY_ACTS, NOT_HEARD, NOT_HELPED, NOTHING_NAMED, ONLY_THOUGHT, PARROT, REFUSED};
+use circles::{ASKED_AGAIN, HANDED, NOBODY_ACTS, NOT_HEARD, NOT_HELPED, NOTHING_NAMED, ONLY_THOUGHT, PARROT};
 use custody::Custody;
 use refused::Refused;
 use reports::Reports;
@@ -319,14 +319,13 @@ impl Talk {
         if let Some(reports) = &mut self.reports {
             reports.hears_host(hosted);
         }
-        let turns = self.talked.saturating_add(self.unanswered);
-        let error = if turns > 0 { Refused::told(text, self.unanswered > 0, cx.salt) } else { None };
-        let Some(error) = error else {
+        let exact = self.talked == 0 || self.unanswered > 0;
+        let Some(error) = Refused::told(text, exact, cx.salt) else {
             self.refused.iter_mut().for_each(|refused| refused.clears());
             return None;
         };
         let refused = self.refused.get_or_insert_default();
-        if refused.again(error, turns, cx) { REFUSED.signal(refused.times(), cx) } else { None }
+        refused.again(error, self.talked.saturating_add(self.unanswered), cx)
     }
 
     /// What an agent has said before is of no importance any more.
@@ -627,7 +626,10 @@ impl Rule for StaleTalk {
                 return talk.answers(&message.text, cx);
             }
             Fact::Event(Event { body: Body::Message(message), .. }) if message.role == Role::System => {
-                return state.0.as_mut()?.answers(&message.text, cx);
+                // Before anybody has spoken, only an error matters.
+                let tells = || Refused::told(&message.text, true, cx.salt).is_some();
+                let talk = if tells() { state.0.get_or_insert_default() } else { state.0.as_mut()? };
+                return talk.answers(&message.text, cx);
             }
             Fact::UserMessage(message) => {
                 return state.0.get_or_insert_default().hears(&message.text, cx);
@@ -650,7 +652,7 @@ impl Rule for StaleTalk {
             .max(NOT_HEARD.worth(talk.answered.again()))
             .max(talk.chat.as_ref().and_then(|chat| chat.idle()).map_or(0, |idle| NOTHING_NAMED.worth(idle)))
             .max(NOT_HELPED.worth(&talk.unhelped))
-            .max(talk.refused.as_ref().map_or(0, |refused| REFUSED.worth(refused.times())))
+            .max(talk.refused.as_ref().map_or(0, |refused| refused.worth()))
             .max(ASKED_AGAIN.worth(&talk.demands))
             .max(talk.parrot.as_ref().map_or(0, |parrot| PARROT.worth(parrot)))
             .max(talk.reports.as_ref().map_or(0, |reports| reports.worth()))

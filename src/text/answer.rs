@@ -61,6 +61,20 @@ fn names_pictures(text: &str) -> bool {
         && words().filter(|word| !is_picture(word)).count() <= BESIDE
 }
 
+/// What searches find, and how many words may stand between a number and it.
+const FOUND: &str = "articles chunks documents entries files hits items links matches pages records results rows";
+const KINDS: usize = 2;
+
+/// Whether an answer only counts what was found, and shows nothing of it: `Successfully retrieved 5 organic results.`
+pub(crate) fn tallies(answer: &str) -> bool {
+    let answer = trimmed(answer);
+    let mut words = answer.split(|char: char| !char.is_alphanumeric()).filter(|word| !word.is_empty());
+    answer.len() < FEW_WORDS
+        && !answer.contains('\n')
+        && words.any(|word| word.bytes().all(|byte| byte.is_ascii_digit()) && word != "0")
+        && words.take(KINDS + 1).any(|word| is_in(FOUND, word))
+}
+
 /// What an answer says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct AnswerMeaning {
@@ -644,6 +658,18 @@ mod tests {
         let mut says = AnswerMeaning::default();
         scan(text, &STARTS, &mut says);
         says
+    }
+
+    #[test]
+    fn counts_of_what_was_found() {
+        for counted in ["Successfully retrieved 5 organic results.", "12 rows", "Found 240 matching files in docs"] {
+            assert!(tallies(counted), "{counted}");
+        }
+        for told in
+            ["0 results", "No results", "5 results:\n1. The tide", "results of 5 May", "12 degrees, all is well", ""]
+        {
+            assert!(!tallies(told), "{told}");
+        }
     }
 
     #[test]

@@ -71,7 +71,7 @@ mod volatile_json;
 mod waits;
 mod words;
 
-pub(crate) use answer::{acknowledges, echoes, is_left_out};
+pub(crate) use answer::{acknowledges, echoes, is_left_out, tallies};
 pub(crate) use artifact::{document, failing_tests, patch};
 pub(crate) use canonical::{CallKey, arguments, call_key, canonical_json, depth_within};
 pub(crate) use complaint::complains;

@@ -5,7 +5,8 @@ use super::words::{is_in, is_name_in, name_words, same, same_end};
 
 /// Values of a status field that mean something is still in progress, apart from words that name the activity
 /// ([`is_under_way`]).
-const WAITING_STATES: &str = "accepted enqueued inprogress intransit notready queued scheduled submitted";
+const WAITING_STATES: &str =
+    "accepted asynclaunched dispatched enqueued inprogress intransit launched notready queued scheduled submitted";
 /// Words that look like an activity but are not one, or name one that does not end by itself.
 const NOT_UNDER_WAY: &str = "anything conflicting crashing erroring everything existing failing flapping following \
     hanging incoming listening missing morning nothing outstanding something warning";
@@ -95,6 +96,12 @@ pub(crate) fn is_hopeless(answer: &str) -> bool {
     answer.len() <= STATE_ANSWER && words_on(answer).any(|(word, _)| is_in(HOPELESS, word))
 }
 
+/// Whether an answer lists steps of which some are ticked off and others have only begun: `✓ build`, `* deploy`.
+fn has_open_steps(answer: &str) -> bool {
+    let begins = |mark: char| answer.lines().any(|line| line.trim_start().starts_with(mark));
+    begins('✓') && begins('*')
+}
+
 /// Whether what an answer describes may still change by itself. `None` if the answer is too long to be about a state.
 pub(crate) fn may_change(answer: &str) -> Option<bool> {
     if answer.len() > STATE_ANSWER {
@@ -103,7 +110,7 @@ pub(crate) fn may_change(answer: &str) -> Option<bool> {
     if is_hopeless(answer) {
         return Some(false);
     }
-    if is_partly_done(answer) {
+    if is_partly_done(answer) || has_open_steps(answer) {
         return Some(true);
     }
     // In JSON objects names say nothing, and values only if their field is named as a state.
@@ -181,6 +188,8 @@ mod tests {
 
     #[test]
     fn states_that_may_change() {
+        const STEPS: &str = "JOBS\n✓ tests in 3m33s\n* deploy to the quay\n- notice of failure in 0s\ncompleted";
+        assert_eq!((may_change(STEPS), may_change(&STEPS.replace('*', "✓"))), (Some(true), Some(false)));
         for answer in ["jan | success\nfeb | running", "{\"running\":true,\"lastExit\":\"failed\"}"] {
             assert_eq!(may_change(answer), Some(true), "{answer}");
         }

@@ -32,6 +32,11 @@ codec!(struct Plan { latest, draft, points, seen });
 impl Plans {
     /// Records a step; true if it wrote a plan other than the latest. Thinking and reading one's own notes are no acts.
     pub(super) fn took(&mut self, step: &Step, call: &Call, thought: bool) -> bool {
+        if call.asks == Asks::Plan && !step.facts.failed {
+            // Something in it has begun.
+            self.0 = None;
+            return false;
+        }
         if !call.asks.plans() || step.facts.failed {
             let Some(plan) = self.0.as_mut().filter(|_| !thought && !keeps_notes(&call.name)) else { return false };
             if plan.draft && step.looks() {

@@ -53,6 +53,12 @@ pub(super) const REFUSED: Circle = Circle {
     said: ["the host told of the same error after ", " messages in a row, and no call was made in between"],
     instead: "Look at the actual state before answering in the same way again.",
 };
+pub(super) const REFUSED_ALONE: Circle = Circle {
+    kind: "error-again",
+    points: 4,
+    said: ["the host told of the same error ", " times, and nobody said or did anything in between"],
+    instead: "Mend what the error names, or end the run.",
+};
 pub(super) const PARROT: Circle = Circle {
     kind: "said-again",
     points: 7,

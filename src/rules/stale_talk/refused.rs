@@ -1,13 +1,14 @@
-//! An error that the host tells of in answer to one message of an agent after another.
+//! An error that the host tells of in answer to one message after another, or again and again on its own.
 
+use super::circles::{REFUSED, REFUSED_ALONE};
 use super::{ABOUT_IT, error_line};
 use crate::codec::codec;
-use crate::rules::Cx;
 use crate::rules::streak::Streak;
+use crate::rules::{Cx, Signal};
 use crate::text::{Left, asked_wait, combine, frame, head, mark, passes, told};
 
 /// Bytes of the host's answer within which an error begins.
-const BEGINNING: usize = 400;
+const BEGINNING: usize = 600;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Refused {
@@ -17,17 +18,18 @@ pub(super) struct Refused {
     /// The host has said something else since.
     clear: bool,
     times: Streak,
+    /// How often it was told with nothing but the host's own words in between.
+    alone: Streak,
 }
-codec!(struct Refused { error, talked, clear, times });
+codec!(struct Refused { error, talked, clear, times, alone });
 
 impl Refused {
     /// The mark of the error that the host tells of, and does not try again itself.
-    pub(super) fn told(text: &str, to_user: bool, salt: u64) -> Option<u32> {
+    pub(super) fn told(text: &str, exact: bool, salt: u64) -> Option<u32> {
         // Deeper in a text, as in a prompt, errors are only mentioned.
         let beginning = head(text, BEGINNING);
-        let line = error_line(text)
-            .filter(|_| error_line(beginning).is_some() && !passes(beginning) && asked_wait(beginning).is_none())?;
-        if to_user {
+        let line = error_line(beginning).filter(|_| !passes(beginning) && asked_wait(beginning).is_none())?;
+        if exact {
             // What the user has changed, such as the model that is asked, may be told by a figure alone.
             return Some(told(line, salt).max(1));
         }
@@ -37,17 +39,34 @@ impl Refused {
         Some(mark(error ^ salt).max(1))
     }
 
-    /// The host tells of an error: whether it is the first one after the agent's latest message, which stands for the
-    /// answer.
-    pub(super) fn again(&mut self, error: u32, talked: u32, cx: &Cx<'_>) -> bool {
-        match talked.saturating_sub(self.talked) {
-            0 if self.error != 0 => return false,
-            1..=ABOUT_IT if self.error == error => {}
-            _ => self.times.clear(),
+    /// The host tells of an error after so many messages since the latest action. The first one after a message stands
+    /// for the answer to it.
+    pub(super) fn again(&mut self, error: u32, talked: u32, cx: &Cx<'_>) -> Option<Signal> {
+        let after = talked.saturating_sub(self.talked);
+        if after == 0 && self.error != 0 {
+            if !self.clear || self.error != error {
+                return None;
+            }
+            self.clear = false;
+            self.alone.add(cx.here, cx.onset);
+            return REFUSED_ALONE.signal(&self.alone, cx);
         }
+        if self.error != error || !(1..=ABOUT_IT).contains(&after) {
+            self.times.clear();
+        }
+        self.alone.clear();
+        self.alone.add(cx.here, cx.onset);
         (self.error, self.talked, self.clear) = (error, talked, false);
+        if talked == 0 {
+            return None;
+        }
         self.times.add(cx.here, cx.onset);
-        true
+        REFUSED.signal(&self.times, cx)
+    }
+
+    /// Points of the evidence so far.
+    pub(super) fn worth(&self) -> u32 {
+        REFUSED.worth(&self.times).max(REFUSED_ALONE.worth(&self.alone))
     }
 
     /// The host says something else.
@@ -58,9 +77,5 @@ impl Refused {
     /// The agent speaks: whether the host neither was content with its answer before, nor had none of it at all.
     pub(super) const fn stands(&self, talked: u32) -> bool {
         talked.saturating_sub(self.talked) < if self.clear { 1 } else { ABOUT_IT }
-    }
-
-    pub(super) const fn times(&self) -> &Streak {
-        &self.times
     }
 }

@@ -170,6 +170,29 @@ fn a_user_whom_only_an_error_answers() {
     run(&|_| LOST, &|at| Vec::from(pair("ink", &format!(r#"{{"roll":{at}}}"#), "ok", "inked"))).expect(RULE, &[]);
 }
 
+#[test]
+fn errors_that_the_host_repeats_alone() {
+    let host = |text: &str| format!(r#"{{"type":"message","role":"system","text":"{text}"}}"#);
+    let run = |times: usize, error: &dyn Fn(usize) -> String, between: &dyn Fn(usize) -> Vec<String>| {
+        let turn = |at: usize| [between(at), vec![host(&error(at))]].concat();
+        events("{}", (0..times).flat_map(turn).collect::<Vec<String>>())
+    };
+    let starts = |_: usize| vec![host("INFO: the crane starts")];
+    let same = |_: usize| String::from("ERROR: the hook has no attribute 'chain'");
+    let played = run(6, &same, &starts);
+    played.expect(RULE, &[(9, Nudge), (11, Observe)]);
+    let message = &played.findings(RULE)[0].message;
+    assert!(message.contains("the same error 5 times, and nobody"), "{message}");
+    // After a call as well; with other figures; errors in one breath; somebody speaks or acts in between.
+    let call = pair("hoist", r#"{"load":4}"#, "ok", "hoisted");
+    let lines = [Vec::from(call.clone()), (0..5).flat_map(|at| [starts(at), vec![host(&same(at))]].concat()).collect()];
+    events("{}", lines.concat()).expect(RULE, &[(11, Nudge)]);
+    run(9, &|at| format!("ERROR: the hook stops at {at}4 feet"), &starts).expect(RULE, &[]);
+    run(9, &same, &|_| Vec::new()).expect(RULE, &[]);
+    run(9, &same, &|at| [starts(at), Vec::from(pair("hoist", &format!(r#"{{"load":{at}}}"#), "ok", "up"))].concat())
+        .expect(RULE, &[]);
+}
+
 /// What agents say in turn.
 fn talk(agents: &[&str], lines: &[&str]) -> Played {
     let said = |(line, agent): (&&str, &&str)| {

@@ -49,7 +49,7 @@ const NEW_CALLS: usize = 3;
 
 /// Catches: a call that is repeated although it never gets a result.
 /// Must not catch: copies within one parallel round or at one moment; a call that was answered or turned away in the
-/// meantime; calls among ever new ones where no results are recorded at all.
+/// meantime, or that is made again after an edit; calls among ever new ones where no results are recorded at all.
 /// Idea: an agent whose results get lost asks again for ever; the fault is the harness's, and only the host can fix it.
 pub(super) const UNANSWERED_CALL: Row = Row {
     id: "unanswered-call",
@@ -71,13 +71,14 @@ pub(super) const UNANSWERED_CALL: Row = Row {
             Fact::Call(call, _) => {
                 let (owner, key, scale) = (call.agent, call.key, if call.polling { 3 } else { 1 });
                 let (name, onset) = (call.name.as_str(), call.onset);
-                // Where no result was ever recorded, new calls show that the agent gets on.
+                // An edit may be why it is made again; and where no result was ever recorded, new calls show that the
+                // agent gets on.
+                let mark = cx.run.new_mutations;
                 let (mut anew, mut new) = (false, 0);
-                let unanswered = streaks.iter().rev().take_while(|_| cx.run.steps == 0);
-                for entry in unanswered.filter(|entry| entry.owner == owner) {
+                for entry in streaks.iter().rev().filter(|entry| entry.owner == owner) {
                     let once = entry.streak.times == 1;
                     if entry.key == key {
-                        anew = !once && new >= NEW_CALLS;
+                        anew = entry.mark != mark || cx.run.steps == 0 && !once && new >= NEW_CALLS;
                         break;
                     }
                     new += usize::from(once);
@@ -85,7 +86,7 @@ pub(super) const UNANSWERED_CALL: Row = Row {
                 // Nobody waits for an answer between calls of one moment.
                 let moment = || Some(combine("moment", &[onset.at.get()?.div_euclid(MOMENT).cast_unsigned()]));
                 let round = call.round.or_else(moment);
-                return Some(One { owner, key, onset, round, name, shown: key, scale, anew, ..One::here(cx) });
+                return Some(One { owner, key, mark, onset, round, name, shown: key, scale, anew, ..One::here(cx) });
             }
             Fact::Step(step, _) => step.call.as_ref(),
             Fact::NotRun(call, _) => *call,
