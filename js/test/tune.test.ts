@@ -125,6 +125,59 @@ test("what is suggested is what eval gives under it, and config check takes it",
   );
 });
 
+test("what silences a batch that failed raises no alarm in one that succeeds", async () => {
+  const token = (n: number) =>
+    `${(n * 7919 + 12_345).toString(16).padStart(8, "0")}-1111-4222-8333-00000000${n + 1000}`;
+  const cases: [tool: string, field: string, value: (n: number) => unknown, failure: string][] = [
+    ["delete_file", "path", (n) => `notes/page-${"abcdefghijklmnopqrstuvwxyz"[n]}.txt`, "permission denied"],
+    [
+      "remove",
+      "query",
+      (n) => `all about ${["tides", "ropes", "buoys", "cranes", "quays", "docks"][n % 6]} ${n}`,
+      "no access to it",
+    ],
+    ["cleanup", "url", (n) => `https://shop.example/item/${n}`, "connection refused"],
+    ["job_tail", "id", (n) => 1000 + n * 7, "no such job"],
+    ["revoke", "token", token, "cannot revoke it: forbidden"],
+  ];
+  for (const [tool, field, value, failure] of cases) {
+    for (const n of [4, 6, 14]) {
+      const batch = (count: number, output: string, outcome: "ok" | "error") =>
+        Array.from({ length: count }, (_, at) =>
+          pair(tool, { [field]: value(at) }, output.replace("it", String(value(at))), outcome),
+        ).flat();
+      const failed = await file("failed.jsonl", [...quiets, scenario("batch", "no-loop", batch(n, failure, "error"))]);
+      const { config } = (await tuned(failed)) as { config: Config };
+      const settings = config.tools?.[tool];
+      assert.equal(settings?.ignoreArgs, undefined, `${tool} ${n}`);
+      if (tool !== "job_tail") assert.equal(settings?.polling, undefined, `${tool} ${n}`);
+      await writeFile(join(folder, "batch.json"), JSON.stringify(config));
+      const done = ["ok", "it is done"].map((output, at) => scenario(`done-${at}`, "no-loop", batch(24, output, "ok")));
+      const scored = await loopwarden("eval", await file("done.jsonl", done), "--config", "batch.json", "--json");
+      assert.equal(JSON.parse(scored.stdout.split("\n")[0] ?? "").falseAlarms, 0, `${tool} ${n}: ${scored.stdout}`);
+    }
+  }
+});
+
+test("what changes something is not said to poll, what asks for one thing again is", async () => {
+  const retried = (tool: string, args: object) =>
+    scenario("again", "no-loop", times(5, pair(tool, args, "the crane has not been greased", "error")));
+  for (const [tool, args, polls] of [
+    ["get_crane", { id: 7 }, true],
+    ["Bash", { command: "crane look 7" }, true],
+    ["delete_crane", { id: 7 }, false],
+    ["Bash", { command: "rm crane-7.txt" }, false],
+  ] as const) {
+    const name = await file("again.jsonl", [...quiets, retried(tool, args)]);
+    const { met, changes } = await tuned(name);
+    assert.deepEqual(
+      [met, JSON.stringify(changes).includes("polling")],
+      [true, polls],
+      `${tool} ${JSON.stringify(args)}`,
+    );
+  }
+});
+
 test("the rate is met already: nothing is changed", async () => {
   const name = await file("met.jsonl", [...quiets, polls("poll", 4)]);
   const result = await tuned(name, "--rate", "20%");

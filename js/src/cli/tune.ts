@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { LoopDetector } from "../detector.ts";
 import { type InForce, inForce } from "../diagnose.ts";
-import type { Config, Finding, Level } from "../generated/types.ts";
+import type { Config, Event, Finding, Level } from "../generated/types.ts";
 import { isLargelyUnread, judge } from "../replay/judge.ts";
 import { RUNGS, type Rung, reaches } from "../replay/levels.ts";
 import { pair } from "../replay/pair.ts";
@@ -67,8 +67,8 @@ interface Alarm {
   seq: number;
   line: number;
   message: string;
-  /** Top-level fields of the arguments in which the calls of the evidence differ. */
-  fields: string[];
+  /** Whether the calls of the evidence have the same arguments. */
+  isOneCall: boolean;
 }
 
 /** The result of replaying one run. */
@@ -318,6 +318,7 @@ class Tuning {
   now: Outcome[];
   readonly #base: Config;
   readonly #force = new Map<string, InForce>();
+  readonly #changing = new Map<string, boolean>();
   #told = 0;
 
   /** Rejected events are added to the `complaints` of their files. */
@@ -485,6 +486,12 @@ class Tuning {
     return [...groups.values()];
   }
 
+  /**
+   * Settings of single tools. They can only ever remove alarms: to ignore an argument (`ignoreArgs`) would make calls
+   * equal that are about different things, and so raise alarms in honest runs that are not among these, such as in a
+   * batch that failed here and succeeds elsewhere. Nor is a tool said to poll because that happens to silence it: it
+   * does if its name says so, or if one call is made again and no call of the tool changes anything.
+   */
   #perTool(): Candidate[] {
     const found = new Map<string, Candidate>();
     const add = (tool: string, cost: number, change: Config) => {
@@ -495,17 +502,12 @@ class Tuning {
       const [alarm] = alarms;
       if (alarm === undefined) continue;
       for (const tool of alarm.tools) {
-        const force = this.#inForce(tool);
-        if (!force.polling) add(tool, isPoll(tool) ? 0 : 3, { tools: { [tool]: { polling: true } } });
+        const asks = isPoll(tool) || (alarms.every(({ isOneCall }) => isOneCall) && !this.#changes(tool));
+        if (asks && !this.#inForce(tool).polling)
+          add(tool, isPoll(tool) ? 0 : 3, { tools: { [tool]: { polling: true } } });
       }
       const [tool, ...others] = alarm.tools;
       if (tool === undefined || others.length > 0) continue;
-      const force = this.#inForce(tool);
-      if (force.identityArgs.length === 0) {
-        for (const field of new Set(alarms.flatMap(({ fields }) => fields))) {
-          add(tool, 1, { tools: { [tool]: { ignoreArgs: [...force.ignoreArgs, field] } } });
-        }
-      }
       for (const settings of this.#thresholds(tool, alarms)) add(tool, 2, ruleChange(tool, alarm.rule, settings));
       add(tool, 4, ruleChange(tool, alarm.rule, { enabled: false }));
     }
@@ -549,6 +551,19 @@ class Tuning {
     const known = this.#force.get(key) ?? inForce(JSON.stringify(config), tool);
     this.#force.set(key, known);
     return known;
+  }
+
+  /** Whether a recorded call of a tool changes something. */
+  #changes(tool: string): boolean {
+    const known = this.#changing.get(tool);
+    if (known !== undefined) return known;
+    const calls = new Map<string, Event & { type: "tool-call" }>();
+    for (const { event, tool: own } of this.runs.flatMap(({ events }) => events))
+      if (own === tool && event.type === "tool-call") calls.set(JSON.stringify([event.args, event.rawArgs]), event);
+    const config = { tools: this.#base.tools ?? {} };
+    const found = [...calls.values()].some((call) => changes(call, config));
+    this.#changing.set(tool, found);
+    return found;
   }
 
   /** The outcomes of all runs: replays those concerned, and takes the known outcomes of the others. */
@@ -633,7 +648,7 @@ class Tuning {
       met: this.isMet,
       changes: this.steps,
       refused: this.isMet ? [] : this.refused,
-      left: this.left().map(({ trace, index, fields: _, ...alarm }) => ({
+      left: this.left().map(({ trace, index, isOneCall: _, ...alarm }) => ({
         file: trace.file,
         ...(trace.id === undefined ? {} : { id: trace.id }),
         ...alarm,
@@ -668,6 +683,21 @@ function isPoll(tool: string): boolean {
     .toLowerCase()
     .split(/[^a-z]+/);
   return words.some((word) => /^(poll|wait|status|state|progress|watch|tail|health|ping|heartbeat|queue)/.test(word));
+}
+
+/** Whether a call would change something. The core knows: nothing is repeated by a look after a change. */
+function changes({ tool, args, rawArgs }: Event & { type: "tool-call" }, config: Config): boolean {
+  const look: Event[] = [
+    { type: "tool-call", tool: "read_file", args: { path: "loopwarden-tune.txt" } },
+    { type: "tool-result", tool: "read_file", outcome: "ok", output: "one line" },
+  ];
+  const done: Event = { type: "tool-result", tool, outcome: "ok", output: "done" };
+  const detector = new LoopDetector(config);
+  for (const event of [...look, { type: "tool-call", tool, args, rawArgs } as Event, done, ...look])
+    judge(detector, { event, pending: false });
+  const { rules } = detector.status();
+  detector.free();
+  return !rules.some(({ rule }) => rule === "repeated-call");
 }
 
 /** Replays one run under a configuration. */
@@ -717,9 +747,9 @@ function note(alarms: Map<string, { alarm: Alarm; isAlarm: boolean }>, alarm: Al
     return;
   }
   const count = Math.max(known.alarm.count, alarm.count);
-  const fields = [...new Set([...known.alarm.fields, ...alarm.fields])].sort();
+  const isOneCall = known.alarm.isOneCall && alarm.isOneCall;
   alarms.set(key, {
-    alarm: { ...(known.isAlarm ? known.alarm : alarm), count, fields },
+    alarm: { ...(known.isAlarm ? known.alarm : alarm), count, isOneCall },
     isAlarm: known.isAlarm || isAlarm,
   });
 }
@@ -745,7 +775,7 @@ function alarmOf(
     seq,
     line: run.events[index]?.line ?? run.line,
     message: finding.message,
-    fields: tools.length === 1 ? differing(evidence.flatMap((place) => argsAt(run, place) ?? [])) : [],
+    isOneCall: tools.length > 1 || new Set(evidence.map((place) => JSON.stringify(argsAt(run, place)))).size <= 1,
   };
 }
 
@@ -754,14 +784,6 @@ function argsAt(run: Run, place: number): unknown {
   const event = run.events[place]?.event;
   const call = event?.type === "tool-result" ? run.events[run.partner[place] ?? -1]?.event : event;
   return call?.type === "tool-call" ? call.args : undefined;
-}
-
-/** The fields whose values differ between these objects. */
-function differing(all: unknown[]): string[] {
-  const objects = all.filter((args) => typeof args === "object" && args !== null && !Array.isArray(args)) as object[];
-  const names = [...new Set(objects.flatMap((args) => Object.keys(args)))].sort();
-  const value = (args: object, name: string) => JSON.stringify((args as Record<string, unknown>)[name]);
-  return names.filter((name) => new Set(objects.map((args) => value(args, name))).size > 1);
 }
 
 const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? "" : "s"}`;
