@@ -426,6 +426,26 @@ test("a session of long ago is taken up when nothing newer is there, and a missi
   assert.equal(await later.stop(), 0);
 });
 
+test("a file that does not exist is waited for with a word about it, without its folder there is nothing to wait for", async () => {
+  const own = await mkdtemp(join(folder, "absent-"));
+  await writeFile(join(own, "session.jsonl"), "");
+  const told = async (...args: string[]) => {
+    const { code, stderr } = await run(process.execPath, [cli, ...args], { cwd: own });
+    return [code, stderr.split("\n").filter((line) => /no such|folder/.test(line))];
+  };
+  const waits = (name: string, near: string) => [1, [`loopwarden: ${name}: no such file${near}; waiting for it`]];
+  const near = " (did you mean session.jsonl?)";
+  assert.deepEqual(await told("watch", "sesion.jsonl", "--idle", "1"), waits("sesion.jsonl", near));
+  assert.deepEqual(await told("watch", "other.jsonl", "--idle", "1", "--json"), waits("other.jsonl", ""));
+  for (const args of [["watch"], ["view", "--live"]])
+    assert.deepEqual(await told(...args, "none/at/all.jsonl"), [
+      1,
+      ["loopwarden: none/at/all.jsonl: its folder does not exist"],
+    ]);
+  const [code, lines] = await told("watch", "session.jsonl/x.jsonl");
+  assert.deepEqual([code, lines], [1, ["loopwarden: session.jsonl/x.jsonl: a part of its path is not a folder"]]);
+});
+
 test("notifications: texts are arguments or variables, never parts of a script", () => {
   const text = `halt: "; rm -rf / $(x) <b>`;
   for (const platform of ["darwin", "linux", "win32"] as const) {

@@ -2,10 +2,12 @@
 // do not report changes on network drives; a `stat` costs microseconds.
 
 import type { BigIntStats } from "node:fs";
-import { readFile, stat } from "node:fs/promises";
+import { readdir, readFile, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { gunzipSync } from "node:zlib";
 import { complete } from "../replay/live.ts";
+import { nearest } from "../replay/nearest.ts";
 import { InputError, reasonOf } from "./failure.ts";
 import { eventFiles, logsIn, noText, oneLine } from "./input.ts";
 import { type Session, sessions } from "./sessions.ts";
@@ -76,17 +78,30 @@ export class Followed {
       return text === undefined ? undefined : { text };
     } catch (error) {
       if (error instanceof InputError) throw error;
-      return this.#missing(reasonOf(error));
+      const isFirst = this.written === 0 && this.#lost === "";
+      return this.#missing(reasonOf(error), isFirst ? await this.#near() : "");
     } finally {
       this.#until = performance.now() + (performance.now() - began) * REST;
     }
   }
 
-  #missing(reason: string): Look {
+  #missing(reason: string, near = ""): Look {
     if (this.#lost === reason) return undefined;
     this.#lost = reason;
     this.#key = "";
-    return { gone: reason };
+    return { gone: `${reason}${near}` };
+  }
+
+  /** Which file beside one that does not exist may have been meant. @throws {InputError} if there is no such folder. */
+  async #near(): Promise<string> {
+    const folder = dirname(this.path);
+    const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT") throw new InputError(`${this.path}: its folder does not exist`);
+      if (error.code === "ENOTDIR") throw new InputError(`${this.path}: ${reasonOf(error)}`);
+      return [];
+    });
+    const near = nearest(basename(this.path), names);
+    return near === undefined ? "" : ` (did you mean ${join(folder, near)}?)`;
   }
 
   async #files(): Promise<string[]> {

@@ -22,8 +22,8 @@ export const help: string = `Usage: loopwarden watch [FILE | FOLDER | --last] [-
 
 Follows the session of an agent while it is being written: a line for every step, and findings as they happen. Without
 FILE it is the newest session on this machine of Claude Code, Codex, Gemini CLI, OpenHands or SWE-agent, and the next one
-when that begins; with FOLDER it is the newest log in it. FILE need not exist yet. Nothing is written and no agent is
-affected. What was written before is judged and summarised. Ctrl-C ends it.
+when that begins; with FOLDER it is the newest log in it. FILE need not exist yet, but its folder must. Nothing is
+written and no agent is affected. What was written before is judged and summarised. Ctrl-C ends it.
 
   --last            the newest session, as without FILE
   --level LEVEL     what counts: observe, nudge (default), block, gate or halt
