@@ -322,8 +322,10 @@ test("replay: a broken entry of a document is reported with its line", async () 
   );
   const { code, stdout, stderr } = await loopwarden("replay", name, "--level", "block");
   assert.equal(code, 3);
-  assert.match(stderr, /^chat\.json:3: invalid-json: /);
-  assert.equal(stderr.trimEnd().split("\n").length, 1);
+  assert.match(
+    stderr,
+    /^chat\.json:3: invalid-json: [^\n]*\nchat\.json: cannot be read: 1 of \d+ lines or events: the results are about the rest\n$/,
+  );
   assert.match(stdout, /openai$/m);
   assert.match(stdout, /^line \d+ {2}block {2}repeated-error/m);
 });
@@ -978,6 +980,34 @@ test("explain, tune, view and watch say as replay and eval do where most of a lo
   const loop = await file("found.jsonl", jsonLines([...stuck(8), ...alien]));
   for (const args of [["explain"], ["view", "-o", "alien.html"], ["tune", "--unlabelled", "loop"]])
     assert.equal((await loopwarden(...args, loop)).code, 0, args.join(" "));
+});
+
+test("how much of a log cannot be read is counted by every command, and is an error with --strict", async () => {
+  const few = await file("few.jsonl", `${jsonLines(busy(10))}{no\n{"type":"tool-call"}\n`);
+  const fine = await file("fine.jsonl", jsonLines(busy(10)));
+  const packed = gzipSync(jsonLines(busy(200)));
+  const cut = await file("rest.jsonl.gz", packed.subarray(0, packed.length - 20));
+  for (const args of [["replay"], ["replay", "--json"], ["explain"], ["eval"], ["view", "-o", "few.html"]]) {
+    const what = args.join(" ");
+    const { code, stderr } = await loopwarden(...args, few);
+    assert.equal(code, 0, what);
+    assert.ok(
+      stderr.includes("\nfew.jsonl: cannot be read: 2 of 22 lines or events: the results are about the rest\n"),
+      `${what}: ${stderr}`,
+    );
+    for (const [name, strict] of [
+      [few, 1],
+      [cut, 1],
+      [fine, 0],
+    ] as const)
+      assert.equal((await loopwarden(...args, name, "--strict")).code, strict, `${what} ${name}`);
+  }
+  // What was reached is told of all the same.
+  const loop = await file("few-loop.jsonl", `${jsonLines(stuck(8))}{no\n`);
+  assert.equal((await loopwarden("replay", loop, "--strict")).code, 3);
+  assert.equal((await loopwarden("explain", loop, "--strict")).code, 1);
+  const missed = { id: "missed", expect: "loop", events: busy(3) };
+  assert.equal((await loopwarden("eval", await file("m.jsonl", `${jsonLines([missed])}{no\n`), "--strict")).code, 3);
 });
 
 test("a call whose result cannot be read was answered, and replay says above its report what could not be read", async () => {

@@ -128,6 +128,7 @@ test("what is new comes as it is written, and what was rewritten from where it d
 test("wrong usage", async () => {
   for (const args of [
     ["a.jsonl", "--live", "-o", "x.html"],
+    ["a.jsonl", "--live", "--strict"],
     ["-", "--live"],
     ["a.jsonl", "--port", "80"],
     ["a.jsonl", "--live", "--port", "many"],

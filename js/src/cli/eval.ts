@@ -25,7 +25,7 @@ A folder stands for its *.jsonl, *.json and *.traj files, plain or gzip, at any 
                    folder, if there is one; --no-config ignores that file
   --json           one object per file, and one for the total
   --reporter NAME  junit, sarif or github (annotations) instead of the table
-  --strict         exit with 3 if a loop was missed or an alarm was false
+  --strict         exit with 3 if a loop was missed or an alarm was false, else with 1 if anything cannot be read
 
 A loop is caught when some verdict reaches the level: by the event with index "expectAt" if the scenario has one, and
 not before it if the scenario says "firstAt". A no-loop scenario with any verdict at the level is a false alarm. Runs
@@ -36,8 +36,8 @@ that cannot be read is reported, and the scenario goes on, unless it has no othe
 that cannot be read is reported, and the others are scored.
 
 Exit codes: 0 scored, 1 a file or configuration cannot be read, a label is wrong, nothing of a scenario can be read, or
-a quarter of a file or more cannot be read and nothing in that part reached the level, 2 wrong usage, 3 with --strict if
-something was judged wrongly.
+a quarter of a file or more cannot be read and nothing in the rest reached the level; with --strict, if anything cannot
+be read, 2 wrong usage, 3 with --strict if something was judged wrongly.
 `;
 
 /** The score of one file, or of all. */
@@ -121,9 +121,10 @@ export async function run(args: string[]): Promise<number> {
     }
     scores.push(score);
     add(total, score);
-    isUnsure ||=
-      isLargelyUnread(score.unread, score.of - score.unread) &&
-      !cases.some((one) => one.file === file && one.findings.length > 0);
+    isUnsure ||= values.strict
+      ? score.unread > 0
+      : isLargelyUnread(score.unread, score.of - score.unread) &&
+        !cases.some((one) => one.file === file && one.findings.length > 0);
     if (values.json) printJson(score);
   }
   total.seconds = round(total.seconds);

@@ -12,12 +12,12 @@ import { duration, listed, outcome as outcomeOf, said, short } from "../replay/s
 import { WORTH } from "../replay/worth.ts";
 import { type Options, parse, UsageError } from "./args.ts";
 import { InputError } from "./failure.ts";
-import { Complaints, nothing, several, shown, tracesOf, transcriptFormat } from "./input.ts";
+import { Complaints, nothing, STRICT, several, shown, tracesOf, transcriptFormat } from "./input.ts";
 import { LEVEL_STYLE, paint, print, printJson, tell, wrapped } from "./print.ts";
 import { last } from "./sessions.ts";
 import { OPTIONS, settings } from "./settings.ts";
 
-export const help: string = `Usage: loopwarden explain TRACE [--at line:N] [--scenario ID] [--config FILE] [--format FORMAT] [--json]
+export const help: string = `Usage: loopwarden explain TRACE [--at line:N] [--scenario ID] [--config FILE] [--format FORMAT] [--strict] [--json]
        loopwarden explain --last
 
 Replays a recorded run up to one event and says why it got its verdict: the evidence of every finding and what each part
@@ -34,10 +34,11 @@ change, and the changes that affect the level are shown.
   --config FILE    the configuration; by default the scenario's own, else loopwarden.json in this folder, if there is
                    one; --no-config ignores that file
   --format FORMAT  one of the formats that replay reads; recognised by default
+  --strict         exit with 1 if anything in the file cannot be read
   --json           the same as one object
 
 Exit codes: 0 explained, 1 a file cannot be read, the event is not in it, or a quarter of the file or more cannot be
-read and no verdict up to the event is at nudge or above, 2 wrong usage.
+read and no verdict up to the event is at nudge or above; with --strict, any part of it, 2 wrong usage.
 `;
 
 /** Maximum width of quoted arguments and outputs, in characters. */
@@ -141,6 +142,7 @@ interface Change {
 
 const OWN = {
   ...OPTIONS,
+  ...STRICT,
   last: { type: "boolean", default: false },
   at: { type: "string" },
   scenario: { type: "string" },
@@ -162,7 +164,7 @@ export async function run(args: string[]): Promise<number> {
   let [judged, unread] = [0, 0];
   let explanation: Explanation;
   try {
-    const trace = chosen(file, await tracesOf(file, complaints.add, format), values.scenario, complaints);
+    const trace = chosen(file, await tracesOf(file, complaints, format), values.scenario, complaints);
     for (const recorded of trace.events) complaints.read(recorded);
     const own = trace.config === undefined ? undefined : (JSON.parse(trace.config) as Config);
     const config = values.config === undefined ? (own ?? found?.config) : found?.config;
@@ -182,7 +184,7 @@ export async function run(args: string[]): Promise<number> {
     tell("loopwarden: no verdict is at nudge or above; this event came closest, and --at chooses another one");
   if (values.json) printJson(explanation.result());
   else for (const line of explanation.told()) print(line);
-  return !explanation.isFound && isLargelyUnread(unread, judged) ? 1 : 0;
+  return (values.strict ? unread > 0 : !explanation.isFound && isLargelyUnread(unread, judged)) ? 1 : 0;
 }
 
 type Place = { by: "seq" | "line" | "step"; number: number };

@@ -210,6 +210,9 @@ function readable(file: string, error: unknown): InputError {
   return new (isCut ? CutOff : InputError)(`${file}: ${reasonOf(error)}`);
 }
 
+/** The option of commands that read a log. `--strict` makes anything in it that cannot be read an error. */
+export const STRICT = { strict: { type: "boolean", default: false } } as const;
+
 /** The option of commands that write a file. `--force` allows overwriting. */
 export const FORCE = { force: { type: "boolean", default: false } } as const;
 
@@ -318,6 +321,8 @@ export class Complaints {
   count = 0;
   /** Adds an unreadable line or event with everything that is wrong with it. */
   readonly add: Complain;
+  /** Reports a truncated log, whose missing rest counts as one unreadable line. */
+  readonly cut: Cut;
   readonly #file: string;
   /** By {@link kindOf}: the first message, how often the kind occurred, and how often it was printed. */
   readonly #kinds = new Map<string, { message: string; said: number; printed: number }>();
@@ -336,6 +341,10 @@ export class Complaints {
     this.add = (line, ...messages) => {
       this.count++;
       this.note(line, ...messages);
+    };
+    this.cut = (message) => {
+      this.count++;
+      tell(`loopwarden: ${message}; what stands before that is read`);
     };
   }
 
@@ -391,8 +400,8 @@ export class Complaints {
   }
 
   /**
-   * Prints the summary: complaints that were not printed, results without a call, and whether much of the file could
-   * not be read, each in one line.
+   * Prints the summary: complaints that were not printed, results without a call, and how much of the file could not
+   * be read, each in one line.
    *
    * @param judged the number of events judged.
    * @param unread the number of lines and events that could not be read, if less than {@link Complaints.count}.
@@ -411,10 +420,9 @@ export class Complaints {
       ["matches no call", "match no call"],
       "no earlier call has the callId",
     );
-    if (isLargelyUnread(unread, judged))
-      tell(
-        `${shown(this.#file)}: much of it cannot be read, ${countOf(unread, judged)}: the results are about the rest`,
-      );
+    if (unread === 0) return;
+    const much = isLargelyUnread(unread, judged) ? "much of it cannot be read, " : "cannot be read: ";
+    tell(`${shown(this.#file)}: ${much}${countOf(unread, judged)}: the results are about the rest`);
   }
 
   #tell({ length, 0: first }: string[], [one, several]: [string, string], why: string): void {
@@ -441,7 +449,6 @@ const kindOf = (message: string): string =>
 
 /** Receives the message about a truncated compressed log. */
 type Cut = (message: string) => void;
-const tellCut: Cut = (message) => tell(`loopwarden: ${message}; what stands before that is read`);
 
 /** Streams the text of a log; a truncated compressed log ends early and is reported through `cut`. */
 async function* log(file: string, cut: Cut): AsyncGenerator<string> {
@@ -457,13 +464,13 @@ async function* log(file: string, cut: Cut): AsyncGenerator<string> {
 export const runsOf = (
   file: string,
   complain: Complain,
-  format?: TranscriptFormat,
-  cut: Cut = tellCut,
+  format: TranscriptFormat | undefined,
+  cut: Cut,
 ): AsyncGenerator<Run> => runs(file, log(file, cut), complain, format);
 
 /** The runs of a file, all in memory. */
-export const tracesOf = (file: string, complain: Complain, format?: TranscriptFormat): Promise<Trace[]> =>
-  traces(file, log(file, tellCut), complain, format);
+export const tracesOf = (file: string, { add, cut }: Complaints, format?: TranscriptFormat): Promise<Trace[]> =>
+  traces(file, log(file, cut), add, format);
 
 /**
  * Selects the run of a file with the given id, or the only one.

@@ -68,8 +68,8 @@ Detects when an AI agent is stuck in a loop.
 replay, watch, explain and view accept --last instead of a file: the newest session of an agent on this machine.
 
 Exit codes: 0 done, 1 an input is wrong or cannot be read (also if nothing was found in a log of which a quarter or more
-could not be read), 2 wrong usage, 3 the given level was reached (replay, watch), the given rate cannot be met (tune)
-or a scenario was judged wrongly (eval --strict).
+could not be read; with --strict, anything), 2 wrong usage, 3 the given level was reached (replay, watch), the given
+rate cannot be met (tune) or a scenario was judged wrongly (eval --strict).
 NO_COLOR=1 turns colours off, FORCE_COLOR=1 on; without either they are only used on a terminal.
 `;
 

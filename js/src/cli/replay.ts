@@ -13,13 +13,13 @@ import { leading, type Quoted, quoted, readable, strongest } from "../replay/rep
 import { cost, line as lineOf, number, outcome, short, summary } from "../replay/summarise.ts";
 import { level, type Options, oneOf, parse, UsageError } from "./args.ts";
 import { called } from "./called.ts";
-import { Complaints, chosenRun, countOf, nothing, runsOf, shown, transcriptFormat } from "./input.ts";
+import { Complaints, chosenRun, countOf, nothing, runsOf, STRICT, shown, transcriptFormat } from "./input.ts";
 import { drained, LEVEL_STYLE, paint, print, printJson, wrapped } from "./print.ts";
 import { type Case, REPORTERS, report } from "./reporters.ts";
 import { last } from "./sessions.ts";
 import { OPTIONS, settings } from "./settings.ts";
 
-export const help: string = `Usage: loopwarden replay FILE [--level LEVEL] [--config FILE] [--format FORMAT] [--json]
+export const help: string = `Usage: loopwarden replay FILE [--level LEVEL] [--config FILE] [--format FORMAT] [--strict] [--json]
        loopwarden replay --last
 
 Replays a recorded run and tells its story: a line for every finding at nudge or above; when a loop is found or gets
@@ -37,11 +37,12 @@ replay goes on. In a file of scenarios, --scenario names one.
                    ${FORMATS.slice(5).join(", ")};
                    recognised by default
   --scenario ID    which scenario, in a file with several
+  --strict         exit with 1 if anything in the file cannot be read and the level was not reached
   --json           one verdict per line instead of the story
   --reporter NAME  junit, sarif or github (annotations) instead of the story
 
-Exit codes: 0 the level was not reached, 1 a file cannot be read, or a quarter of it or more cannot and the rest did not
-reach the level, 2 wrong usage, 3 the level was reached.
+Exit codes: 0 the level was not reached, 1 a file cannot be read, or a quarter of it or more (with --strict, any part of
+it) cannot and the rest did not reach the level, 2 wrong usage, 3 the level was reached.
 `;
 
 /** Maximum width of quoted arguments and outputs, in characters. */
@@ -53,6 +54,7 @@ const REMEMBERED = 4_000;
 
 const OWN = {
   ...OPTIONS,
+  ...STRICT,
   last: { type: "boolean", default: false },
   level: { type: "string", default: "nudge" },
   format: { type: "string" },
@@ -75,7 +77,7 @@ export async function run(args: string[]): Promise<number> {
   const file = named ?? (await last());
   const complaints = new Complaints(file);
   const began = performance.now();
-  const run = await chosenRun(file, runsOf(file, complaints.add, wanted), values.scenario, complaints);
+  const run = await chosenRun(file, runsOf(file, complaints.add, wanted, complaints.cut), values.scenario, complaints);
   const config = values.config === undefined ? (run.config ?? found?.text) : found?.text;
   const outcome = await told(
     run,
@@ -106,7 +108,8 @@ export async function run(args: string[]): Promise<number> {
     };
     report(reporter, [one]);
   }
-  return isReached ? 3 : isLargelyUnread(outcome.unread, outcome.judged) ? 1 : 0;
+  const isUnsure = values.strict ? outcome.unread > 0 : isLargelyUnread(outcome.unread, outcome.judged);
+  return isReached ? 3 : isUnsure ? 1 : 0;
 }
 
 /** The arguments that select the same run and settings for another command. */

@@ -141,7 +141,7 @@ export async function run(args: string[]): Promise<number> {
   for (const { file, named } of files) {
     const known = complaints.get(file) as Complaints;
     const { add } = known;
-    const traces = await tracesOf(file, add).catch((error: unknown) => {
+    const traces = await tracesOf(file, known).catch((error: unknown) => {
       if (!(error instanceof InputError)) throw error;
       unread.push(error.message);
       return undefined;

@@ -13,7 +13,18 @@ import type { Trace } from "../view/model.ts";
 import { type Options, parse, UsageError } from "./args.ts";
 import { InputError } from "./failure.ts";
 import { candidates, holdsSessions } from "./follow.ts";
-import { Complaints, chosenRun, FORCE, mayWrite, nothing, runsOf, save, shown, transcriptFormat } from "./input.ts";
+import {
+  Complaints,
+  chosenRun,
+  FORCE,
+  mayWrite,
+  nothing,
+  runsOf,
+  STRICT,
+  save,
+  shown,
+  transcriptFormat,
+} from "./input.ts";
 import { serve } from "./live.ts";
 import { inert, print, printJson, printRaw, tell } from "./print.ts";
 import { last } from "./sessions.ts";
@@ -39,16 +50,18 @@ gzip-compressed, and "-" is the standard input.
                      FILE it is the newest session, of a folder the newest log in it. The address has a random part that
                      nobody else can guess
   --port PORT        the port for --live; by default any free one
+  --strict           exit with 1 if anything in FILE cannot be read
   --json             {"page", "events", "unread", "format"} instead of the path; {"url"} with --live
 
 Exit codes: 0 written or served, 1 a file cannot be read or written, or a quarter of it or more could not be read and
-nothing was found in the rest (the page is written all the same), 2 wrong usage.
+nothing was found in the rest, or with --strict any part of it (the page is written all the same), 2 wrong usage.
 `;
 
 const OWN = {
   ...OPTIONS,
   last: { type: "boolean", default: false },
   ...FORCE,
+  ...STRICT,
   output: { type: "string", short: "o" },
   format: { type: "string" },
   scenario: { type: "string" },
@@ -77,17 +90,16 @@ export async function run(args: string[]): Promise<number> {
   if (output !== "-" && !values.force) await mayWrite(output, file === undefined ? [] : [file], noPage);
   const read =
     file === undefined ? undefined : await readRun(file, found, values.config !== undefined, format, values.scenario);
-  const html = await page(read?.run);
-  const code = read?.isUnknown ? 1 : 0;
+  const { judged: events = 0, unread = 0, isUnknown = false, run } = read ?? {};
+  const code = (values.strict ? unread > 0 : isUnknown) ? 1 : 0;
+  const html = await page(run);
   if (output === "-") {
     printRaw(html);
     return code;
   }
   await save(output, html);
-  if (values.json) {
-    const { judged: events = 0, unread = 0, run } = read ?? {};
-    printJson({ page: output, events, unread, format: run?.format ?? null });
-  } else print(output);
+  if (values.json) printJson({ page: output, events, unread, format: run?.format ?? null });
+  else print(output);
   if (values.open) show(pathToFileURL(resolve(output)).href);
   return code;
 }
@@ -117,6 +129,7 @@ async function live(
     format?: string;
     scenario?: string;
     port?: string;
+    strict: boolean;
     open: boolean;
     json: boolean;
   },
@@ -124,6 +137,7 @@ async function live(
   if (name === "-" || values.output !== undefined)
     throw new UsageError("view: --live serves a page and writes no file");
   if (values.scenario !== undefined) throw new UsageError("view: --live shows a session and takes no --scenario");
+  if (values.strict) throw new UsageError("view: --live goes on whatever it reads and takes no --strict");
   const port = Number(values.port ?? 0);
   if (!Number.isInteger(port) || port < 0 || port > 65_535 || values.port?.trim() === "")
     throw new UsageError(`--port ${values.port}: expected a number up to 65535`);
@@ -187,7 +201,7 @@ async function readRun(
     for (const message of messages) errors.push({ line, message });
     complaints.add(line, ...messages);
   };
-  const run = await chosenRun(file, runsOf(file, complain, wanted), scenario, complaints);
+  const run = await chosenRun(file, runsOf(file, complain, wanted, complaints.cut), scenario, complaints);
   // In a file of scenarios, the other complaints belong to other scenarios.
   const before = run.whole ? 0 : complaints.count;
   if (!run.whole) errors.length = 0;
