@@ -1,7 +1,7 @@
 import { type ParseArgsConfig, parseArgs } from "node:util";
 import type { Level } from "../generated/types.ts";
 import { LEVELS } from "../replay/levels.ts";
-import { nearest } from "../replay/nearest.ts";
+import { meant } from "../replay/nearest.ts";
 
 /** Thrown for an invalid command line: exit code 2. */
 export class UsageError extends Error {}
@@ -31,7 +31,7 @@ export function parse<const T extends Options>(args: string[], options: T): Pars
     const unknown = /^Unknown option '(-[^']*)'/.exec(message)?.[1];
     if (unknown === undefined) throw new UsageError(inOurWords(message));
     // Compared without the dashes, which would make all options look similar.
-    const near = nearest(unknown.replace(/^-+/, ""), Object.keys(options));
+    const near = meant(unknown.replace(/^-+/, ""), Object.keys(options));
     throw new UsageError(`unknown option ${unknown}${near ? `, did you mean --${near}?` : ""}`);
   }
 }
@@ -64,6 +64,6 @@ export function oneOf<T extends string>(what: string, text: string | undefined, 
 
 /** An error text that lists the known words and suggests the nearest one. */
 export function expected(text: string, known: readonly string[]): string {
-  const near = nearest(text, known);
+  const near = meant(text, known);
   return `expected one of ${known.join(", ")}${near === undefined ? "" : `; did you mean ${near}?`}`;
 }

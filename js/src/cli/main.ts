@@ -1,7 +1,7 @@
 import "./modules.ts";
 import { version } from "../core.ts";
 import { LoopwardenError } from "../errors.ts";
-import { nearest } from "../replay/nearest.ts";
+import { meant } from "../replay/nearest.ts";
 import { type Command, UsageError } from "./args.ts";
 import { called } from "./called.ts";
 import { InputError, reasonOf } from "./failure.ts";
@@ -90,8 +90,9 @@ async function main([name, ...args]: string[]): Promise<number> {
   }
   const command = await commandOf(name);
   if (command === undefined) {
-    const near = (await whose(name)) ?? nearest(name, Object.keys(COMMANDS));
-    throw new UsageError(`there is no command ${name}${near ? `, did you mean ${near}?` : ""}`);
+    const near = (await whose(name)) ?? meant(name, Object.keys(COMMANDS));
+    const known = near ? `, did you mean ${near}?` : `: expected one of ${Object.keys(COMMANDS).join(", ")}`;
+    throw new UsageError(`there is no command ${name}${known}`);
   }
   // Arguments after -- belong to another program.
   const own = args.includes("--") ? args.slice(0, args.indexOf("--")) : args;

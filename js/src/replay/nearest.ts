@@ -8,6 +8,13 @@ export function nearest(word: string, known: readonly string[]): string | undefi
   return best !== undefined && best.edits <= Math.min(3, Math.floor(word.length / 2)) ? best.name : undefined;
 }
 
+/** The known word that a user probably meant: the nearest one, whatever the case, or else the only one begun by this. */
+export function meant(word: string, known: readonly string[]): string | undefined {
+  const own = word.toLowerCase();
+  const [begun, ...others] = own.length < 3 ? [] : known.filter((name) => name.startsWith(own));
+  return nearest(own, known) ?? (others.length === 0 ? begun : undefined);
+}
+
 /** The edit distance of two words: substitutions, insertions, deletions and swaps of neighbours. */
 export function distance(from: string, to: string): number {
   const rows: number[][] = [Array.from({ length: to.length + 1 }, (_, index) => index)];
