@@ -882,7 +882,11 @@ test("replay: a poll that stands still and is no loop yet is told as what came c
   ] as const) {
     const told = await loopwarden("replay", await file(name, jsonLines([...events])), "--config", config);
     assert.equal(told.code, 0);
-    assert.match(told.stdout, /No loop found in 30 events\.\nclosest {2}repeated-call, \d+ of \d+ to nudge$/m, name);
+    assert.match(
+      told.stdout,
+      /No loop found in 30 events\.\nclosest {2}repeated-call, \d+ of \d+ points to nudge$/m,
+      name,
+    );
   }
   const { stdout } = await loopwarden("replay", await file("busy.jsonl", jsonLines(busy(6))));
   assert.doesNotMatch(stdout, /closest/);

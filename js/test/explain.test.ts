@@ -313,7 +313,7 @@ test("where nothing was found, the event that came closest is explained", async 
     "loopwarden: no verdict is at nudge or above; this event came closest, and --at chooses another one\n",
   );
   assert.match(stdout, /· event 3 · line 4\n/);
-  assert.match(stdout, /^Closest\n {2}repeated-call +\d of \d, \d missing to nudge$/m);
+  assert.match(stdout, /^Closest\n {2}repeated-call +\d of \d points, \d missing to nudge$/m);
 });
 
 test("normalise: what two outputs have in common", () => {
@@ -347,6 +347,42 @@ test("requests in words: what they are about, what stayed and what moved", async
   const page = (await loopwarden("explain", trace)).stdout;
   assert.match(page, /what the requests are about/);
   assert.match(page, /stayed .*Aldgate/);
+});
+
+test("what is said of a text agrees with what its rule found", async () => {
+  const say = (text: string, agent?: string): Event => ({
+    type: "message",
+    role: "assistant",
+    text,
+    ...(agent && { agent }),
+  });
+  const waits = await file(
+    "waits.jsonl",
+    [1, 2, 3].map((n) => say(`Still waiting for build ${n} to end.`)),
+  );
+  const { stdout } = await loopwarden("explain", waits);
+  assert.match(stdout, /monologue: The agent said the same thing 3 times;.*\n {2}3 points: nudge 3 reached/);
+  assert.match(stdout, /^ {4}text {7}\[-2-\]\{\+3\+\} {2}ignored: the rest is the same text$/m);
+  assert.doesNotMatch(stdout, /requests|something else| {2}counts$|arguments/m);
+  // The fourth of five points: what counts is not how often it was said.
+  const long =
+    "I will look at the harbour ledger again and compare each entry with the crane book, as promised. ".repeat(3);
+  const work = [say(long), ...pair("read", { path: "a" }, "x")];
+  const around = await file("around.jsonl", Array.from({ length: 6 }, () => work).flat());
+  const told = (await loopwarden("explain", around, "--at", "15")).stdout;
+  assert.match(told, /said the same thing 6 times;.*\n {2}5 points: nudge 3 reached · block 5 reached/);
+  assert.match(told, /one more is worth 1 if no result came in between; around work only a long text counts/);
+  assert.match(told, /^ {2}#12 {2}\+0 = 5 .*\n {18}adds nothing: with work in between, only some of them do$/m);
+  // Talk in which something else is named each time, and nothing that was not named before.
+  const words = ["Understood", "let us go on", "fine with me", "all right", "good", "we go on then", "yes"];
+  const talk = Array.from({ length: 16 }, (_, n) =>
+    say(`${words[n % 7]}, ${words[(n * 3 + 1) % 7]}, ${words[(n * 2 + 3) % 7]}.`, n % 2 === 0 ? "Ida" : "Max"),
+  );
+  const chat = (await loopwarden("explain", await file("chat.jsonl", talk))).stdout;
+  assert.match(chat, /stale-talk: /);
+  assert.doesNotMatch(chat, /something else is named|another request| {2}counts$/m);
+  const quiet = (await loopwarden("explain", await file("quiet.jsonl", [say("Item one is done.")]))).stdout;
+  assert.match(quiet, /^Closest\n {2}monologue {2}1 of 3 points, 2 missing to nudge$/m);
 });
 
 test("goals: another object, and what asks nothing", () => {

@@ -9,7 +9,7 @@ import { pair } from "../replay/pair.ts";
 import { type Recorded, refused, type Trace } from "../replay/read.ts";
 import { isSound, merged, raised, reached, ruleChange, rulesOf, scale, written } from "../replay/settings.ts";
 import { duration, listed, outcome as outcomeOf, said, short } from "../replay/summarise.ts";
-import { WORTH } from "../replay/worth.ts";
+import { share, unitOf, WORTH } from "../replay/worth.ts";
 import { type Options, parse, UsageError } from "./args.ts";
 import { InputError } from "./failure.ts";
 import { Complaints, nothing, STRICT, several, shown, tracesOf, transcriptFormat } from "./input.ts";
@@ -79,12 +79,19 @@ interface Difference {
   /** In arguments: the shared words after the last difference. */
   after?: string;
   /** Why it is ignored; absent if it counts. */
-  masked?: "always" | "digits of a long output" | "in the class of an error" | "repeats the arguments";
+  masked?:
+    | "always"
+    | "digits of a long output"
+    | "in the class of an error"
+    | "repeats the arguments"
+    | "the rest is the same text";
 }
 
 interface Compared {
   first: number;
   second: number;
+  /** Set for messages and other texts, which have no arguments. */
+  isText?: true;
   arguments: { field: string; differences: Difference[] }[];
   outcomes: Difference[];
   /** Whether the outcomes are byte-for-byte equal; without differences they may still differ in white space. */
@@ -335,14 +342,15 @@ class Explanation {
     const times = scale(finding, rule);
     const { rungs, advisory } = this.#ladder(finding, rule, times);
     const sightings = this.#sightings(finding, rungs.length > 0, rule);
-    const worth =
-      rule?.unit === "points" || timesOf(finding.message) !== finding.count ? WORTH[finding.rule] : undefined;
+    const unit = unitOf(finding.rule);
+    const worth = unit === "points" || timesOf(finding.message) !== finding.count ? WORTH[finding.rule] : undefined;
     // For a cycle, compare the same step of two laps.
     const [first, second] = [-1 - (finding.period ?? 1), -1].map((at) => finding.evidence.at(at)?.seq);
-    const compared = first === undefined || second === undefined ? undefined : this.#compared(first, second);
+    const compared =
+      first === undefined || second === undefined ? undefined : this.#compared(first, second, finding.rule);
     return {
       finding,
-      unit: rule?.unit ?? "",
+      unit,
       times,
       rungs,
       ...(advisory ? { advisory } : {}),
@@ -377,14 +385,17 @@ class Explanation {
     };
   }
 
-  /** The subjects of requests, if all occurrences are requests in words and not all have the same text. */
+  /**
+   * The subjects of requests, if all occurrences are calls in words and not all have the same text. Rules about
+   * messages compare other things: what names something else may be the same text to them, or name nothing new.
+   */
   #aboutWhat(sightings: Sighting[]): { goals?: AboutWhat[] } {
     const asked = sightings.flatMap(({ seq }) => {
       const place = this.#places.get(seq);
-      const event = place === undefined ? undefined : (this.#callOf(place) ?? this.#trace.events[place]?.event);
-      return event?.type === "tool-call" || event?.type === "message" ? [{ seq, event }] : [];
+      const event = place === undefined ? undefined : this.#callOf(place);
+      return event === undefined ? [] : [{ seq, event }];
     });
-    const texts = new Set(asked.map(({ event }) => JSON.stringify(event.type === "message" ? event.text : event.args)));
+    const texts = new Set(asked.map(({ event }) => JSON.stringify(event.args)));
     if (asked.length < 2 || asked.length < sightings.length || texts.size < 2) return {};
     const found = goals(asked.map(({ event }) => event));
     if (found.some((goal) => goal === null)) return {};
@@ -493,7 +504,7 @@ class Explanation {
     return type === "tool-call" ? place : type === "tool-result" ? this.#partner[place] : undefined;
   }
 
-  #compared(first: number, second: number): Compared | undefined {
+  #compared(first: number, second: number, rule: string): Compared | undefined {
     const [a, b] = [this.#places.get(first), this.#places.get(second)];
     if (a === undefined || b === undefined) return undefined;
     const [eventA, eventB] = [this.#trace.events[a]?.event, this.#trace.events[b]?.event];
@@ -505,12 +516,17 @@ class Explanation {
     const all = eventA.type === "tool-call" ? [] : hunks(textA, textB);
     const echoed = JSON.stringify([callA?.args ?? callA?.rawArgs, callB?.args ?? callB?.rawArgs]);
     const outcomes = all.slice(0, DIFFERENCES).map((hunk) => {
-      const masked = isResult ? this.#masked(textA, hunk, echoed) : undefined;
+      const masked = isResult
+        ? this.#masked(textA, hunk, echoed)
+        : rule === "monologue"
+          ? "the rest is the same text"
+          : undefined;
       return { ...bare(hunk), ...(masked === undefined ? {} : { masked }) };
     });
     return {
       first,
       second,
+      ...(this.#callIndex(a) === undefined && !isResult ? { isText: true } : {}),
       arguments: fields.map(({ field, a, b }) => ({ field, differences: inPlace(a, hunks(a, b)) })),
       outcomes,
       equal: textA === textB,
@@ -783,8 +799,8 @@ class Explanation {
       yield "";
       yield paint("bold", this.#findings.length > 0 ? "Other rules" : "Closest");
       const width = Math.max(...others.map(({ rule }) => rule.length));
-      for (const { rule, count, nextThreshold, nextLevel, missing } of others)
-        yield `  ${rule.padEnd(width)}  ${missing === undefined ? `${count}, and tools have thresholds of their own` : `${count} of ${nextThreshold}, ${missing} missing to ${nextLevel}`}`;
+      for (const { missing, ...standing } of others)
+        yield `  ${standing.rule.padEnd(width)}  ${missing === undefined ? `${standing.count}, and tools have thresholds of their own` : `${share(standing)}, ${missing} missing to ${standing.nextLevel}`}`;
     }
     yield "";
     yield paint("bold", "What would have changed it");
@@ -858,6 +874,7 @@ function nothingOf(
 ): string {
   if (points < 0) return "earlier ones count less: there was another outcome, or something else was done, in between";
   if (first !== undefined) return `counts nothing: it is in the same round as #${first}, so both are one decision`;
+  if (rule === "monologue") return "adds nothing: with work in between, only some of them do";
   if (rule in WORTH && own !== undefined && own.window > 0)
     return "adds nothing: something was changed or new in between, there was a wait, or an older one no longer counts";
   return rule in WORTH
@@ -904,7 +921,15 @@ function alike(first: string, second: string): number {
   return index;
 }
 
-function* toldComparison({ first, second, arguments: fields, outcomes, equal, more }: Compared): Generator<string> {
+function* toldComparison({
+  first,
+  second,
+  isText,
+  arguments: fields,
+  outcomes,
+  equal,
+  more,
+}: Compared): Generator<string> {
   const pair = ({ first, second }: Difference) => {
     const from = alike(first, second) - BEFORE;
     const hides = from > 0 && Math.max(first.length, second.length) > 40;
@@ -916,19 +941,25 @@ function* toldComparison({ first, second, arguments: fields, outcomes, equal, mo
   };
   const among = (difference: Difference) =>
     [difference.before, pair(difference), difference.after].filter((part) => part !== undefined).join(" ");
-  const masked = { always: "masked: it changes by itself" } as Record<string, string>;
+  const masked = {
+    always: "masked: it changes by itself",
+    "the rest is the same text": "ignored: the rest is the same text",
+  } as Record<string, string>;
+  const what = isText ? "text     " : "outcome  ";
   yield `  #${first} and #${second}`;
-  if (fields.length === 0) yield "    arguments  equal";
+  if (fields.length === 0 && !isText) yield "    arguments  equal";
   for (const { field, differences } of fields)
     yield `    arguments  ${field}: ${differences.map(among).join(" ") || "only in white space"}`;
-  if (outcomes.length === 0) yield `    outcome    equal${equal ? "" : " apart from white space"}`;
+  if (outcomes.length === 0) yield `    ${what}  equal${equal ? "" : " apart from white space"}`;
   for (const difference of outcomes) {
     const why = difference.masked;
     const reason =
       why === undefined
-        ? "counts"
+        ? isText
+          ? ""
+          : "counts"
         : (masked[why] ?? (why.startsWith("repeats") ? why : `masked ${why.startsWith("in") ? why : `as ${why}`}`));
-    yield `    outcome    ${pair(difference)}  ${paint("dim", reason)}`;
+    yield `    ${what}  ${pair(difference)}  ${paint("dim", reason)}`.trimEnd();
   }
   if (more > 0) yield paint("dim", `               and ${more} more differences`);
 }

@@ -11,6 +11,7 @@ import { costOf } from "../replay/prices.ts";
 import { type Run, refused } from "../replay/read.ts";
 import { leading, type Quoted, quoted, readable, strongest } from "../replay/report.ts";
 import { cost, line as lineOf, number, outcome, short, summary } from "../replay/summarise.ts";
+import { share } from "../replay/worth.ts";
 import { level, type Options, oneOf, parse, UsageError } from "./args.ts";
 import { called } from "./called.ts";
 import { Complaints, chosenRun, countOf, nothing, runsOf, STRICT, shown, transcriptFormat } from "./input.ts";
@@ -413,8 +414,7 @@ class Story {
       const part = unread === 0 ? "" : ` in what could be read; ${countOf(unread, judged)} could not${answered}`;
       print(`\nNo loop found in ${count}${part}.`);
       const near = this.#closest(detector);
-      if (near !== undefined)
-        print(`${paint("dim", "closest")}  ${near.rule}, ${near.count} of ${near.nextThreshold} to ${near.nextLevel}`);
+      if (near !== undefined) print(`${paint("dim", "closest")}  ${near.rule}, ${share(near)} to ${near.nextLevel}`);
       return;
     }
     if (this.#spent.tokens !== undefined || this.#spent.costMicros !== undefined)

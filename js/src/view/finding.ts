@@ -2,12 +2,11 @@
 
 import type { Level } from "../generated/types.ts";
 import { leading, quoted, readable } from "../replay/report.ts";
-import { WORTH } from "../replay/worth.ts";
+import { unitOf, WORTH } from "../replay/worth.ts";
 import { copied, h, the } from "./dom.ts";
 import { common, compare, occurrences } from "./evidence.ts";
 import { type Loop, stateAt, type Trace } from "./model.ts";
 import { markdown } from "./report.ts";
-import { ruleInfo } from "./settings.ts";
 import type { Actions, View } from "./view.ts";
 import { number, serious } from "./words.ts";
 
@@ -39,7 +38,7 @@ export function showEvidence(view: View, run: Trace, actions: Actions): void {
 
 /** Explains what was counted and which occurrences are shown. */
 function evidenceWords({ rule, finding, fullest }: Loop, events: number, differ: boolean): HTMLElement[] {
-  const unit = ruleInfo(rule)?.unit ?? "sightings";
+  const unit = unitOf(rule) || "sightings";
   const worth = unit === "points" && WORTH[rule] !== undefined ? ` (one more is worth ${WORTH[rule]})` : "";
   const counted = `${fullest.count} ${unit}${worth}`;
   const sure = `${Math.round(finding.confidence / 10)} % sure`;
