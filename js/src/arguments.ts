@@ -22,7 +22,7 @@ export function json(
 ): string {
   let text: string | undefined;
   try {
-    text = typeof value === "string" ? value : JSON.stringify(value, written(code));
+    text = typeof value === "string" ? value : JSON.stringify(value, written(code, name));
   } catch (cause) {
     if (cause instanceof LoopwardenError) throw cause;
     const circle = circular(value);
@@ -81,34 +81,40 @@ function longest(value: unknown): string | undefined {
 
 /**
  * A replacer for what JSON.stringify would silently turn into `{}` or `null`: errors become `name: message`, regular
- * expressions their source; collections, promises, bigints and objects that hide what they hold are refused; so are NaN
- * and infinities, except below the top level of an event (a tool's arguments and output). The output of a tool that
- * returned nothing, `undefined`, is `null`.
+ * expressions their source; collections, promises, bigints and objects that hide what they hold are refused, and so is
+ * a Date for a time in milliseconds; so are NaN and infinities, except below the top level of an event (a tool's
+ * arguments and output). The output of a tool that returned nothing, `undefined`, is `null`.
  */
-function written(code: ErrorCode): (field: string, value: unknown) => unknown {
+function written(code: ErrorCode, name = ""): (field: string, value: unknown) => unknown {
   let root: unknown;
   return function (this: unknown, field, value) {
     if (field === "" && !Array.isArray(value)) root ??= value;
     if (typeof value === "number" && !Number.isFinite(value) && (code !== "invalid-event" || this === root)) {
       const message = "expected JSON, which has no such number";
-      throw new LoopwardenError({ code, message, field: place(root, this, field), value: String(value) });
+      throw new LoopwardenError({ code, message, field: place(root, this, field, name), value: String(value) });
+    }
+    // A Date is a text by now, or null.
+    const isTime = (field === "at" || field === "until") && this === root && typeof value !== "number";
+    if (isTime && Object(this)[field] instanceof Date) {
+      const message = "expected milliseconds since 1970: pass `date.getTime()`";
+      throw new LoopwardenError({ code, message, field: place(root, this, field, name), value: "Date" });
     }
     if (value === undefined && field === "output" && code === "invalid-event" && this === root) return null;
     // JSON would leave it out, and the setting would be the default.
     if (typeof value === "function" && field !== "" && code === "invalid-config") {
-      throw refused(code, place(root, this, field), "function");
+      throw refused(code, place(root, this, field, name), "function");
     }
-    if (typeof value === "bigint") throw refused(code, place(root, this, field), `${value}n`);
+    if (typeof value === "bigint") throw refused(code, place(root, this, field, name), `${value}n`);
     if (typeof value !== "object" || value === null) return value;
     if (code === "invalid-config" && value instanceof RegExp) {
       const message = `expected a string: the expression's source, such as ${JSON.stringify(value.source)}`;
-      throw new LoopwardenError({ code, message, field: place(root, this, field), value: String(value) });
+      throw new LoopwardenError({ code, message, field: place(root, this, field, name), value: String(value) });
     }
     if (value instanceof Error) return `${value.name}: ${value.message}`;
     if (value instanceof RegExp) return String(value);
     const kind = [Map, Set, Promise, WeakMap, WeakSet].find((kind) => value instanceof kind);
-    if (kind !== undefined) throw refused(code, place(root, this, field), kind.name);
-    if (hidden(value)) throw refused(code, place(root, this, field), value.constructor.name);
+    if (kind !== undefined) throw refused(code, place(root, this, field, name), kind.name);
+    if (hidden(value)) throw refused(code, place(root, this, field, name), value.constructor.name);
     return value;
   };
 }
@@ -122,8 +128,8 @@ function hidden(value: object): boolean {
   return Object.keys(value).length === 0 && Reflect.ownKeys(prototype).length > 1;
 }
 
-/** The path of `holder`'s field or item below the root, such as `args.m` or `events[3].at`. */
-function place(root: unknown, holder: unknown, field: string): string {
+/** The path of `holder`'s field or item below the root and its name, such as `args.m` or `events[3].at`. */
+function place(root: unknown, holder: unknown, field: string, name: string): string {
   const seen = new Set<unknown>();
   const below = (from: unknown, path: string): string | undefined => {
     if (from === holder) return path;
@@ -136,7 +142,7 @@ function place(root: unknown, holder: unknown, field: string): string {
     return undefined;
   };
   // An object that a `toJSON` returned is not found below the root.
-  return joined(holder, below(root, "") ?? "", field);
+  return joined(holder, below(root, name) ?? name, field);
 }
 
 /** The first circular reference in a value: the path it is found at and the path of the ancestor it refers to. */

@@ -308,7 +308,8 @@ test("a time that is no number, and a number that is too large, are told with wh
   const parse = "; convert it with `Date.parse`";
   const at = (value: unknown) => ({ type: "output", text: "", at: value }) as never;
   for (const [event, message] of [
-    [at(new Date(0)), `\`at\`: invalid type: string "1970-01-01T00:00:00.000Z", ${expected}${parse}`],
+    [at(new Date(0)), "`at`: expected milliseconds since 1970: pass `date.getTime()`, got `Date`"],
+    [at(new Date(Number.NaN)), "`at`: expected milliseconds since 1970: pass `date.getTime()`, got `Date`"],
     [at("2026-11-27"), `\`at\`: invalid type: string "2026-11-27", ${expected}${parse}`],
     [at("1797000000000"), `\`at\`: invalid type: string "1797000000000", ${expected}, without quotes`],
     [at("now"), `\`at\`: invalid type: string "now", ${expected}`],
@@ -318,6 +319,12 @@ test("a time that is no number, and a number that is too large, are told with wh
     ['{"type":"tool-call","tool":"t",\n"args":{"at":[1e400]}}', "number out of range at line 2 column 19"],
   ] as const)
     assert.throws(() => detector.record(event), { name: "LoopwardenError", message });
+  const until = (value: unknown) => ({ decision: "exempt", rule: "cycle", signature: "s", until: value }) as never;
+  refused(() => detector.acknowledge({}, until(new Date(0))), "invalid-argument", "decision.until", "Date");
+  refused(() => detector.acknowledge({}, until(Number.NaN)), "invalid-argument", "decision.until", "NaN");
+  refused(() => detector.status({ run: new Map() } as never), "invalid-argument", "scope.run", "Map");
+  // What a tool is given is the tool's.
+  detector.record({ type: "tool-call", tool: "t", args: { at: new Date(0), until: new Date(0) } });
 });
 
 test("a result that cannot be read stands where it was as one that was not executed", () => {

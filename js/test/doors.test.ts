@@ -192,6 +192,8 @@ for (const [name, value] of Object.entries(VALUES)) {
       "synthetic",
       "labels",
     ]) {
+      // Its JSON is a text, which is refused in other words.
+      if (field === "at" && name.endsWith(" Date")) continue;
       same(() => [call({}, { [field]: value() }), call({})]);
     }
     for (const field of ["exitCode", "errorClass", "digest", "state", "outcome", "callId", "tool", "unknown"]) {
