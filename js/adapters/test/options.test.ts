@@ -44,6 +44,22 @@ test("values that mean nothing are errors, and so is what an adapter does not ta
   assert.equal(checked(options, { state: "is kept elsewhere" }), options);
 });
 
+test("an error in the configuration names the field below `config`, where it was written", () => {
+  const state = new Guard().snapshot();
+  for (const more of [{}, { state }]) {
+    const guarded = (config: object, field: string, message: RegExp) =>
+      assert.throws(() => new Guard({ ...more, config }), {
+        name: "LoopwardenError",
+        code: "invalid-config",
+        field,
+        message,
+      });
+    guarded({ presett: "sensitive" }, "config.presett", /^`config\.presett`: unknown field, did you mean `preset`\?/);
+    guarded({ rules: { cycle: { blok: 3 } } }, "config.rules.cycle.blok", /did you mean `block`\?/);
+    guarded({ budgets: { maxIterations: new Map() } }, "config.budgets.maxIterations", /expected JSON, got `Map`$/);
+  }
+});
+
 test("a scope is checked as options are", () => {
   const guard = new Guard();
   const scoped = (scope: unknown, message: RegExp) =>

@@ -520,7 +520,7 @@ test("options that do not exist or cannot be are errors that name them", () => {
     [{ policy: "quiet" }, "policy"],
     [{ prompts: "machine" }, "prompts"],
     [{ maxBody: -1 }, "maxBody"],
-    [{ config: { preset: "wild" } }, "preset"],
+    [{ config: { preset: "wild" } }, "config.preset"],
   ] as const) {
     assert.throws(make(options), (error: { code: string; field: string; message: string }) => {
       assert.equal(error.code, "invalid-config");
@@ -529,6 +529,18 @@ test("options that do not exist or cannot be are errors that name them", () => {
       return true;
     });
   }
+});
+
+test("what was meant is named, and the path is the one that was written", () => {
+  const make = (options: object) => () =>
+    createLoopProxy({ upstream: "http://upstream.test", ...options } as LoopProxyOptions);
+  for (const [options, message] of [
+    [{ upstraem: 1 }, "`upstraem`: is no option; did you mean `upstream`?"],
+    [{ preset: "sensitive" }, "`preset`: belongs into `config`: { config: { preset: … } }"],
+    [{ policy: { nugde: "guide" } }, "`policy.nugde`: is no level; did you mean `nudge`?"],
+    [{ config: { presett: "wild" } }, "`config.presett`: unknown field, did you mean `preset`?"],
+  ] as const)
+    assert.throws(make(options), { message });
 });
 
 test("upstream's own path comes first, unless the client has it", async () => {

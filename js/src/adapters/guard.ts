@@ -7,13 +7,14 @@ import {
   type Config,
   type Decision,
   type Finding,
-  LoopDetector,
+  type LoopDetector,
   LoopwardenError,
   type Outcome,
   type Role,
   type Scope,
   type Verdict,
 } from "loopwarden";
+import { detecting } from "./detecting.ts";
 import { LoopHalt, type LoopHaltRecord } from "./halt.ts";
 import { ACTS, NAME, OPEN, packed, SCOPES, type Stand, unpacked } from "./stand.ts";
 
@@ -194,12 +195,12 @@ export class Guard {
   #begin({ config, detector, state }: GuardOptions): Shared {
     const remembered = { stands: new Map(), warned: new Set<string>() };
     const fresh = (): Shared => {
-      return { detector: detector ?? new LoopDetector(salted(config)), own: !detector, ...remembered };
+      return { detector: detector ?? detecting(salted(config)), own: !detector, ...remembered };
     };
     if (state === undefined) return fresh();
     // An invalid configuration is reported whatever the state is. Otherwise no detector or salt is created here: a hook
     // that continues from a state at every call would spend more time on that than on the verdict.
-    if (config !== undefined) new LoopDetector(config).free();
+    if (config !== undefined) detecting(config).free();
     try {
       return { own: true, ...remembered, ...unpacked(state) };
     } catch (cause) {
@@ -642,7 +643,7 @@ export class Guard {
     if (!shared.own) return;
     try {
       const before = shared.detector;
-      shared.detector = new LoopDetector(salted(this.#options.config));
+      shared.detector = detecting(salted(this.#options.config));
       before.free();
       for (const stand of shared.stands.values()) stand.open.length = 0;
       this.warn(

@@ -45,13 +45,10 @@ export function checked<OPTIONS extends object>(
     const reason = Object.hasOwn(foreign, name) ? foreign[name] : undefined;
     if (reason !== undefined && value !== undefined) throw wrong(name, reason);
     if (OPTIONS.includes(name)) continue;
-    if (CONFIG.includes(name)) throw wrong(name, `belongs into \`config\`: { config: { ${name}: … } }`);
-    const [near] = [...OPTIONS.filter((known) => foreign[known] === undefined), ...CONFIG]
-      .map((known) => ({ known, distance: distance(name.toLowerCase(), known.toLowerCase()) }))
-      .filter(({ known, distance }) => distance <= Math.max(2, known.length / 3))
-      .sort((a, b) => a.distance - b.distance);
-    const hint = near && (CONFIG.includes(near.known) ? `config: { ${near.known}: … }` : near.known);
-    throw wrong(name, `is no option${hint === undefined ? "" : `; did you mean \`${hint}\`?`}`);
+    throw unknown(
+      name,
+      OPTIONS.filter((known) => foreign[known] === undefined),
+    );
   }
   const given = options as Readonly<Record<string, unknown>>;
   for (const [type, names] of Object.entries(TYPES))
@@ -68,6 +65,17 @@ export function checked<OPTIONS extends object>(
   if (maxRefusals !== undefined && !(Number.isSafeInteger(maxRefusals) && Number(maxRefusals) >= 0))
     throw wrong("maxRefusals", "must be a whole number, 0 for never", maxRefusals);
   return options;
+}
+
+/** The error for an unknown option, with the option or setting that was probably meant. */
+export function unknown(name: string, options: readonly string[]): LoopwardenError {
+  if (CONFIG.includes(name)) return wrong(name, `belongs into \`config\`: { config: { ${name}: … } }`);
+  const [near] = [...options, ...CONFIG]
+    .map((known) => ({ known, distance: distance(name.toLowerCase(), known.toLowerCase()) }))
+    .filter(({ known, distance }) => distance <= Math.max(2, known.length / 3))
+    .sort((a, b) => a.distance - b.distance);
+  const hint = near && (CONFIG.includes(near.known) ? `config: { ${near.known}: … }` : near.known);
+  return wrong(name, `is no option${hint === undefined ? "" : `; did you mean \`${hint}\`?`}`);
 }
 
 /**
@@ -87,7 +95,8 @@ export function supported(entry: string, needs: string, framework: object, names
 const isRecord = (value: unknown): value is object =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-function wrong(field: string, message: string, value?: unknown): LoopwardenError {
+/** The error for an option. */
+export function wrong(field: string, message: string, value?: unknown): LoopwardenError {
   const told = value === undefined ? undefined : String(value).slice(0, 80);
   return new LoopwardenError({ code: "invalid-config", message, field, value: told });
 }

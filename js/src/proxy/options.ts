@@ -1,6 +1,9 @@
 // The options of a proxy. All are checked, because a misspelt option would be silently ignored, and an agent that was
 // only to be observed would be stopped.
-import { type Config, type Level, LoopDetector, LoopwardenError, type Verdict } from "loopwarden";
+import type { Config, Level, Verdict } from "loopwarden";
+import { detecting } from "../adapters/detecting.ts";
+import { unknown, wrong } from "../adapters/options.ts";
+import { meant } from "../replay/nearest.ts";
 import type { ApiName } from "./api.ts";
 import { MemoryCache, type ProxyCache } from "./cache.ts";
 
@@ -105,7 +108,7 @@ export interface Settings {
 
 /** Validates options and fills in defaults. @throws {LoopwardenError} `invalid-config`, naming the option. */
 export function settled(options: LoopProxyOptions): Settings {
-  for (const name of Object.keys(options)) if (!OPTIONS.includes(name)) throw wrong(name, "is no option");
+  for (const name of Object.keys(options)) if (!OPTIONS.includes(name)) throw unknown(name, OPTIONS);
   const { upstream, config = {}, policy = {}, prompts = "human", maxBody = 32 << 20, enabled = true } = options;
   const url = URL.canParse(`${upstream}`) ? new URL(`${upstream}`) : undefined;
   if (!url || !/^https?:$/.test(url.protocol))
@@ -114,7 +117,7 @@ export function settled(options: LoopProxyOptions): Settings {
   if (url.search !== "" || url.hash !== "") throw wrong("upstream", "must end with its path");
   if (prompts !== "human" && prompts !== "host") throw wrong("prompts", 'must be "human" or "host"', prompts);
   if (!Number.isSafeInteger(maxBody) || maxBody < 0) throw wrong("maxBody", "must be a number of bytes", maxBody);
-  new LoopDetector(config).free();
+  detecting(config).free();
   return {
     upstream: url,
     config: JSON.stringify(config),
@@ -136,7 +139,10 @@ function policed(policy: ProxyPolicy | "observe"): Required<ProxyPolicy> {
     const known: readonly unknown[] | undefined = Object.hasOwn(POLICY, name)
       ? POLICY[name as keyof typeof POLICY]
       : undefined;
-    if (known === undefined) throw wrong(`policy.${name}`, "is no level");
+    if (known === undefined) {
+      const near = meant(name, Object.keys(POLICY));
+      throw wrong(`policy.${name}`, `is no level${near === undefined ? "" : `; did you mean \`${near}\`?`}`);
+    }
     if (value !== undefined && !known.includes(value))
       throw wrong(`policy.${name}`, `must be one of ${known.join(", ")}`, value);
   }
@@ -147,9 +153,4 @@ function policed(policy: ProxyPolicy | "observe"): Required<ProxyPolicy> {
 /** The action at a level. */
 export function deed(policy: Required<ProxyPolicy>, level: Level): "guide" | "steer" | "answer" | "observe" {
   return level === "continue" || level === "observe" ? "observe" : policy[level];
-}
-
-function wrong(field: string, message: string, value?: unknown): LoopwardenError {
-  const told = value === undefined ? undefined : String(value).slice(0, 80);
-  return new LoopwardenError({ code: "invalid-config", message, field, value: told });
 }
