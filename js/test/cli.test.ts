@@ -532,6 +532,45 @@ test("config check: comments, a schema for the editor, mistakes with one suggest
   }
 });
 
+test("config check reports every error, each on its own line", async () => {
+  const wrong = `{ // five
+  "presett": "sensitive",
+  "rules": { "cycle": { "blok": 3 }, "repeated-call": { "nudge": 13 } },
+  "tools": {
+    "a": { "pollin": true },
+    "a.b*": { "polling": 1 }
+  }
+}
+`;
+  const name = await file("wrong.json", wrong);
+  const { code, stdout, stderr } = await loopwarden("config", "check", name);
+  assert.deepEqual([code, stdout], [1, ""]);
+  const expected = [
+    /^2: invalid-config: `presett`: unknown field, did you mean `preset`\?$/,
+    /^3: invalid-config: `rules\.cycle\.blok`: unknown field, did you mean `block`\?$/,
+    /^5: invalid-config: `tools\.a\.pollin`: unknown field, did you mean `polling`\?$/,
+    /^6: invalid-config: `tools\.a\.b\*\.polling`: invalid type: /,
+    /^3: invalid-config: `rules\.repeated-call\.nudge`: must be below block \(12\), got `13`$/,
+  ];
+  const lines = stderr.trimEnd().split("\n");
+  assert.equal(lines.length, expected.length, stderr);
+  for (const [at, line] of lines.entries()) {
+    assert.ok(line.startsWith("loopwarden: wrong.json:"), line);
+    assert.match(line.slice("loopwarden: wrong.json:".length), expected[at] ?? /nothing/);
+  }
+  const json = JSON.parse((await loopwarden("config", "check", name, "--json")).stdout);
+  assert.deepEqual(
+    [json.ok, `loopwarden: ${json.error}`, json.errors.map((text: string) => `loopwarden: ${text}`)],
+    [false, lines[0], lines],
+  );
+  // What lists hold is taken out with the list, and what is wrong without end is cut off.
+  const list = await file("list.json", '{"patterns":{"volatile":["(","["]},"mode":"none"}');
+  assert.equal((await loopwarden("config", "check", list)).stderr.match(/invalid-config/g)?.length, 2);
+  const many = Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`wrong${n}`, n]));
+  const cut = await loopwarden("config", "check", await file("many.json", JSON.stringify(many)));
+  assert.equal(cut.stderr.match(/unknown field/g)?.length, 20);
+});
+
 test("results that stand before their calls are told of as that, apart from those without a call", async () => {
   const turned = (n: number) => Array.from({ length: n }, (_, step) => pair(step, { step }, "none").reverse()).flat();
   const name = await file("turned.jsonl", jsonLines([...turned(3), ...pair(7, {}, "none").slice(1)]));

@@ -10,9 +10,10 @@ export const help: string = `Usage: loopwarden config check [FILE] [--json]
        loopwarden config show [FILE] [--tool NAME] [--json]
 
 check says whether a configuration is valid: no unknown field, no contradiction, no threshold that can never be reached or
-that has no effect. An error names the field and, where it can be found, the line. In a valid one it notes what may be
-unintended: a duplicate key, a 0, which switches a threshold off and makes a budget unlimited, thresholds of a rule that is
-off, and a level for unattended runs while the run is attended.
+that has no effect. Up to 20 errors are reported, each as if the fields of those before were left out; each names its
+field and, where it can be found, the line. In a valid one it notes what may be unintended: a duplicate key, a 0, which
+switches a threshold off and makes a budget unlimited, thresholds of a rule that is off, and a level for unattended runs
+while the run is attended.
 show says what is in force: the settings that differ from the defaults, with everything that the configuration extends,
 and the thresholds of every rule that runs.
 
@@ -20,7 +21,8 @@ FILE is ${NAME} in this folder by default, and may be "-" for the standard input
 defaults apply. It may contain comments, trailing commas and "$schema".
 
   --tool NAME  what is in force for one tool
-  --json       check: {"file", "ok", "absent"?, "error"?, "notes"?}; show: {"file", "absent"?, "config", "rules", …}
+  --json       check: {"file", "ok", "absent"?, "error"?, "errors"?, "notes"?}, with "errors" if there are several;
+               show: {"file", "absent"?, "config", "rules", …}
 
 Exit codes: 0 valid, 1 not valid or not readable, 2 wrong usage.
 `;
@@ -49,7 +51,8 @@ export async function run(args: string[]): Promise<number> {
     ({ document } = await read(file));
   } catch (error) {
     if (!values.json || !(error instanceof InputError)) throw error;
-    printJson({ file, ok: false, error: error.message });
+    const [first, ...more] = error.messages;
+    printJson({ file, ok: false, error: first, ...(more.length > 0 && { errors: error.messages }) });
     return 1;
   }
   const noted = notes(document);

@@ -1,5 +1,12 @@
 /** Thrown for an input that cannot be read or is invalid: exit code 1. */
-export class InputError extends Error {}
+export class InputError extends Error {
+  readonly messages: readonly string[];
+
+  constructor(...messages: string[]) {
+    super(messages.join("\n"));
+    this.messages = messages;
+  }
+}
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: "no such file",

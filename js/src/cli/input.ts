@@ -567,7 +567,7 @@ export async function filesOf(
       missing.push(`${path}: holds no *.jsonl, *.json or *.traj file, plain or with .gz behind it`);
     else for (const file of logs) if (!found.has(file)) found.set(file, false);
   }
-  if (found.size === 0 && missing[0] !== undefined) throw new InputError(missing.join("\nloopwarden: "));
+  if (found.size === 0 && missing.length > 0) throw new InputError(...missing);
   return { files: [...found].map(([file, named]) => ({ file, named })), missing };
 }
 
@@ -607,23 +607,26 @@ export function lineOf(document: string, field: string): number | undefined {
   return offset === undefined ? undefined : document.slice(0, offset).split("\n").length;
 }
 
-/** The child of a node that the beginning of a path names. A key may itself contain dots. */
+/** The child of a node that the beginning of a path names. */
 function child(node: Node, path: string): { node: Node; offset: number; rest: string } | undefined {
   const index = /^\[(\d+)\]\.?/.exec(path);
   if (index !== null) {
     const found = findNodeAtLocation(node, [Number(index[1])]);
     return found && { node: found, offset: found.offset, rest: path.slice(index[0].length) };
   }
-  for (const property of node.type === "object" ? (node.children ?? []) : []) {
-    const [key, value] = property.children ?? [];
-    const name = key === undefined ? undefined : String(getNodeValue(key));
-    if (name === undefined || value === undefined || !path.startsWith(name)) continue;
-    const rest = path.slice(name.length);
-    if (rest === "" || rest[0] === "." || rest[0] === "[") {
-      return { node: value, offset: property.offset, rest: rest.replace(/^\./, "") };
-    }
-  }
-  return undefined;
+  const properties = node.type === "object" ? (node.children ?? []) : [];
+  const names = properties.map(({ children: [key] = [] }) => (key === undefined ? "" : String(getNodeValue(key))));
+  const name = keyOf(path, names);
+  const property = name === undefined ? undefined : properties[names.lastIndexOf(name)];
+  const value = property?.children?.[1];
+  if (name === undefined || property === undefined || value === undefined) return undefined;
+  return { node: value, offset: property.offset, rest: path.slice(name.length).replace(/^\./, "") };
+}
+
+/** The key that a path such as `rules.cycle.block` begins with: the longest, since a key may itself contain dots. */
+export function keyOf(path: string, keys: readonly string[]): string | undefined {
+  const found = keys.filter((key) => path.startsWith(key) && /^(?:$|[.[])/.test(path.slice(key.length)));
+  return found.sort((one, other) => other.length - one.length)[0];
 }
 
 /** Reads a JSON Schema of the package. */

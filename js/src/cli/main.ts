@@ -129,7 +129,7 @@ try {
     // Claude Code treats a hook's exit code 2 as a refusal of the call; with 1 it shows the error and goes on.
     process.exitCode = process.env["CLAUDE_PROJECT_DIR"] === undefined ? 2 : 1;
   } else if (error instanceof InputError || error instanceof LoopwardenError) {
-    failed(error.message);
+    for (const message of error instanceof InputError ? error.messages : [error.message]) failed(message);
     process.exitCode = 1;
   } else if (typeof code === "string" && error instanceof Error) {
     // A system error that no command handled.

@@ -11,10 +11,11 @@ import {
   visit,
 } from "jsonc-parser";
 import { LoopDetector } from "../detector.ts";
+import type { LoopwardenError } from "../errors.ts";
 import type { Config } from "../generated/types.ts";
 import { without } from "../replay/raw.ts";
 import { InputError } from "./failure.ts";
-import { located, shown, text } from "./input.ts";
+import { keyOf, located, shown, text } from "./input.ts";
 import { NAME } from "./name.ts";
 import { tell } from "./print.ts";
 
@@ -72,12 +73,38 @@ export async function read(file: string): Promise<Settings> {
   const isObject = typeof config === "object" && config !== null && !Array.isArray(config);
   const schema = isObject ? (config as { $schema?: unknown }).$schema : undefined;
   const own = schema === undefined ? plain : without(plain, "$schema");
-  try {
-    new LoopDetector(own).free();
-  } catch (error) {
-    throw new InputError(located(file, document, error));
-  }
+  const wrong = errors(own, (error) => located(file, document, error));
+  if (wrong.length > 0) throw new InputError(...wrong);
   return { text: own, config: JSON.parse(own), file, document, ...(typeof schema === "string" && { schema }) };
+}
+
+/** Maximum number of errors reported of a configuration. */
+const ERRORS = 20;
+
+/** The core reports one error at a time: each is taken out with its field, until the rest is valid. */
+function errors(config: string, told: (error: unknown) => string): string[] {
+  const found: string[] = [];
+  for (let rest = config; found.length < ERRORS; ) {
+    try {
+      new LoopDetector(rest).free();
+      break;
+    } catch (error) {
+      found.push(told(error));
+      const value: unknown = JSON.parse(rest);
+      if (!remove(value, (error as LoopwardenError).field ?? "")) break;
+      rest = JSON.stringify(value);
+    }
+  }
+  return found;
+}
+
+/** Removes the field of a path such as `rules.cycle.block`, or its nearest ancestor; false if there is neither. */
+function remove(value: unknown, path: string): boolean {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  const key = keyOf(path, Object.keys(value));
+  if (key === undefined) return false;
+  const holder = value as Record<string, unknown>;
+  return remove(holder[key], path.slice(key.length + 1)) || delete holder[key];
 }
 
 /** Whether a document contains comments. */
