@@ -7,7 +7,7 @@ use super::ends::{behind_last, clip_to, head};
 use super::lines::{Lines, trimmed};
 use super::scan::{BLOCK, any, parts};
 use super::states::{ENDED, is_partly_done, is_under_way, is_waiting_state};
-use super::words::{Lexicon, any_in, is_in, name_words, same, same_end, same_start};
+use super::words::{Lexicon, any_in, is_in, name_words, runs, same, same_end, same_start};
 
 /// Bytes from which an answer says more than a mere acknowledgement, and from which even one of few words does.
 const ACKNOWLEDGED: usize = 16;
@@ -68,7 +68,7 @@ const KINDS: usize = 2;
 /// Whether an answer only counts what was found, and shows nothing of it: `Successfully retrieved 5 organic results.`
 pub(crate) fn tallies(answer: &str) -> bool {
     let answer = trimmed(answer);
-    let mut words = answer.split(|char: char| !char.is_alphanumeric()).filter(|word| !word.is_empty());
+    let mut words = runs::<b'\''>(answer).filter_map(|(from, to)| answer.get(from..to));
     answer.len() < FEW_WORDS
         && !answer.contains('\n')
         && words.any(|word| word.bytes().all(|byte| byte.is_ascii_digit()) && word != "0")

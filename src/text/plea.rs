@@ -1,36 +1,25 @@
 //! Whether an agent's report begins by saying that its writer is kept from working, or asks for leave to go on.
 
-use super::words::{Lexicon, is_in, runs};
+use super::words::{is_in, runs};
 
 /// Words of a report within which it says so: further down, what is still to be approved is one item among others.
 const WORDS: usize = 32;
 /// Words that say it alone, …
-const KEPT: &str = "bloccata bloccato blockiert blocked bloqueada bloqueado bloqué";
+const KEPT: &str = "bloccato blockiert blocked bloqueada bloqueado bloqué";
 /// … what is asked for, …
-const LEAVE: &str = "approbation approval approvals aprobación aprovação autorisation autorização autorización berechtigung \
-    berechtigungen freigabe genehmigung permesso permessi permiso permisos permission permissions permissão permissões";
+const LEAVE: &str = "approval approvals autorisation autorización berechtigung freigabe genehmigung permesso permiso permisos \
+    permission permissions permissão";
 /// … and words that tell that it has not been given.
-const LACKS: &str = "await awaiting benötige besoin brauche can't cannot denied don't falta fehlen fehlt grant granted lack \
-    lacking manca missing necesito need needed needs no not ohne pending preciso refused require required requires \
-    requiere sans sem senza servono sin unable wait waiting without";
-
-static SAYING: Lexicon = Lexicon::of(&[KEPT, LEAVE, LACKS]);
+const LACKS: &str = "await awaiting besoin brauche can't cannot denied don't falta fehlt grant granted missing necesito need \
+    needed needs no ohne pending required requires sans sem senza sin unable waiting without";
+/// Bytes of the shortest word of the first two lists.
+const SHORTEST: usize = 7;
 
 /// Whether a report begins in this way.
 pub(crate) fn pleads(report: &str) -> bool {
-    let (mut asks, mut lacks) = (false, false);
-    for (from, to) in runs::<b'\''>(report).take(WORDS) {
-        let word = report.get(from..to).unwrap_or_default();
-        if !SAYING.may_hold(word.as_bytes(), word.len()) {
-            continue;
-        }
-        asks |= is_in(LEAVE, word);
-        lacks |= is_in(LACKS, word);
-        if asks && lacks || is_in(KEPT, word) {
-            return true;
-        }
-    }
-    false
+    let words = || runs::<b'\''>(report).take(WORDS).filter_map(|(from, to)| report.get(from..to));
+    let says = |list: &str| words().any(|word| word.len() >= SHORTEST && is_in(list, word));
+    says(KEPT) || says(LEAVE) && words().any(|word| is_in(LACKS, word))
 }
 
 #[cfg(test)]

@@ -98,8 +98,7 @@ pub(crate) fn is_hopeless(answer: &str) -> bool {
 
 /// Whether an answer lists steps of which some are ticked off and others have only begun: `✓ build`, `* deploy`.
 fn has_open_steps(answer: &str) -> bool {
-    let begins = |mark: char| answer.lines().any(|line| line.trim_start().starts_with(mark));
-    begins('✓') && begins('*')
+    ['✓', '*'].into_iter().all(|mark| answer.lines().any(|line| line.trim_start().starts_with(mark)))
 }
 
 /// Whether what an answer describes may still change by itself. `None` if the answer is too long to be about a state.

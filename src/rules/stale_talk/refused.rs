@@ -1,6 +1,6 @@
 //! An error that the host tells of in answer to one message after another, or again and again on its own.
 
-use super::circles::{REFUSED, REFUSED_ALONE};
+use super::circles::{Circle, REFUSED, REFUSED_ALONE};
 use super::{ABOUT_IT, error_line};
 use crate::codec::codec;
 use crate::rules::streak::Streak;
@@ -17,9 +17,9 @@ pub(super) struct Refused {
     talked: u32,
     /// The host has said something else since.
     clear: bool,
+    /// How often it was told: once after each message, or, if `alone`, with nothing but the host's own words in between.
     times: Streak,
-    /// How often it was told with nothing but the host's own words in between.
-    alone: Streak,
+    alone: bool,
 }
 codec!(struct Refused { error, talked, clear, times, alone });
 
@@ -43,30 +43,26 @@ impl Refused {
     /// for the answer to it.
     pub(super) fn again(&mut self, error: u32, talked: u32, cx: &Cx<'_>) -> Option<Signal> {
         let after = talked.saturating_sub(self.talked);
-        if after == 0 && self.error != 0 {
-            if !self.clear || self.error != error {
-                return None;
-            }
-            self.clear = false;
-            self.alone.add(cx.here, cx.onset);
-            return REFUSED_ALONE.signal(&self.alone, cx);
-        }
-        if self.error != error || !(1..=ABOUT_IT).contains(&after) {
-            self.times.clear();
-        }
-        self.alone.clear();
-        self.alone.add(cx.here, cx.onset);
-        (self.error, self.talked, self.clear) = (error, talked, false);
-        if talked == 0 {
+        let alone = after == 0 && self.error != 0;
+        if alone && !(self.clear && self.error == error) {
             return None;
         }
+        let goes_on = self.error == error && after <= ABOUT_IT;
+        if !goes_on || self.alone && !alone {
+            self.times.clear();
+        }
+        (self.error, self.talked, self.clear, self.alone) = (error, talked, false, alone);
         self.times.add(cx.here, cx.onset);
-        REFUSED.signal(&self.times, cx)
+        self.circle().signal(&self.times, cx)
+    }
+
+    fn circle(&self) -> &'static Circle {
+        if self.alone { &REFUSED_ALONE } else { &REFUSED }
     }
 
     /// Points of the evidence so far.
     pub(super) fn worth(&self) -> u32 {
-        REFUSED.worth(&self.times).max(REFUSED_ALONE.worth(&self.alone))
+        self.circle().worth(&self.times)
     }
 
     /// The host says something else.
