@@ -71,9 +71,9 @@ pub(super) const UNANSWERED_CALL: Row = Row {
             Fact::Call(call, _) => {
                 let (owner, key, scale) = (call.agent, call.key, if call.polling { 3 } else { 1 });
                 let (name, onset) = (call.name.as_str(), call.onset);
-                // An edit may be why it is made again; and where no result was ever recorded, new calls show that the
+                // An edit of its own may be why it is made again; and where no result was ever recorded, new calls show that the
                 // agent gets on.
-                let mark = cx.run.new_mutations;
+                let mark = cx.run.own_mutations;
                 let (mut anew, mut new) = (false, 0);
                 for entry in streaks.iter().rev().filter(|entry| entry.owner == owner) {
                     let once = entry.streak.times == 1;
