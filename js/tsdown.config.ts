@@ -140,6 +140,11 @@ const builds: UserConfig[] = [
     dts: true,
     clean: false,
     deps: { neverBundle: [/^[^./]/] },
+    // What they share has names that the command line's own parts, in the same folder, do not have.
+    outputOptions: {
+      ...shared.outputOptions,
+      chunkFileNames: ({ name }) => `adapter-[name].${name.endsWith(".d") ? "d.ts" : "js"}`,
+    },
   },
   {
     ...shared,
