@@ -32,7 +32,7 @@ use crate::rules::streak::capped_confidence;
 use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Rule, Signal, SignalParts, View, foreseen, outcome_words};
 use crate::state::{Call, Latest, Marked, Onset, Packed, Ring, Step, Time, WAITED, is_short, short_mark};
 use crate::text::{
-    Asks, Empty, Key, OutcomeFacts, Sketch, combine, ends, mark, may_change, number, printable, progress, transient,
+    Asks, Empty, Key, OutcomeFacts, Sketch, combine, ends, mark, may_change, number, passes, printable, progress,
 };
 use alloc::{borrow::Cow, boxed::Box, vec::Vec};
 
@@ -399,7 +399,7 @@ impl Entry {
         let brief = facts.failed || result.output.len() < PAGE;
         let held = step.slept || gap >= HELD && step.previous == self.index && !call.mutates;
         let grows = self.gap > 0 && gap >= GROWING && u64::from(gap) * 2 >= u64::from(self.gap) * 3;
-        brief && held && step.transient(result) || facts.failed && grows && transient(result)
+        brief && held && step.transient(result) || facts.failed && grows && passes(&result.output)
     }
 
     /// Whether a short answer differs by a clock only: its figures have grown by as many seconds, or milliseconds, as

@@ -627,9 +627,10 @@ impl Rule for StaleTalk {
             }
             Fact::Event(Event { body: Body::Message(message), .. }) if message.role == Role::System => {
                 // Before anybody has spoken, only an error matters.
-                let tells = || Refused::told(&message.text, true, cx.salt).is_some();
-                let talk = if tells() { state.0.get_or_insert_default() } else { state.0.as_mut()? };
-                return talk.answers(&message.text, cx);
+                if state.0.is_none() && Refused::told(&message.text, true, cx.salt).is_none() {
+                    return None;
+                }
+                return state.0.get_or_insert_default().answers(&message.text, cx);
             }
             Fact::UserMessage(message) => {
                 return state.0.get_or_insert_default().hears(&message.text, cx);

@@ -7,7 +7,7 @@ use crate::rules::LONGEST_NAME;
 use crate::state::{Kin, LONG_PAUSE, Occurrence, Onset, PAUSE, Ring, Sighting, task_key};
 use crate::text::{
     Asks, CallKey, Echo, Edit, Effect, Empty, Key, Late, Left, OutcomeFacts, Span, acknowledges, combine, echoes,
-    first_mark, frame, head, key, kind_of, mark, mistake, root_place, steers, transient, trimmed, word_hashes,
+    first_mark, frame, head, key, kind_of, mark, mistake, passes, root_place, steers, trimmed, word_hashes,
 };
 use alloc::{boxed::Box, string::String, vec::Vec};
 use core::cell::OnceCell;
@@ -345,7 +345,7 @@ impl Step {
 
     /// Whether what its result reports may pass by waiting.
     pub(crate) fn transient(&self, result: &ToolResult) -> bool {
-        if self.facts.failed { self.facts.transient } else { transient(result) }
+        if self.facts.failed { self.facts.transient } else { passes(&result.output) }
     }
 }
 

@@ -94,7 +94,7 @@ pub(crate) use mask::{Span, Strength, normalise};
 pub(crate) use money::{cost_of, millionths};
 pub(crate) use mutation::{Edit, edit, kind, kind_of, mutates, quiet};
 pub(crate) use named::{ToolName, counts_steps, keeps_notes, searches};
-pub(crate) use nature::{Nature, mistake, nature, passes, told, transient, waited};
+pub(crate) use nature::{Nature, mistake, nature, passes, told, waited};
 pub(crate) use nearest::{meant, nearest};
 pub(crate) use novelty::{BLOCK_WORDS, Novelty};
 pub(crate) use orders::{Sweep, ordered_things, ordered_times, orders_sweep, orders_wait};

@@ -5,7 +5,7 @@ use super::ends::{clip_to, head};
 use super::mask::{Strength, normalise};
 use super::words::{Lexicon, NO_JOINT, each_run, is_in, same};
 use crate::codec::codec;
-use crate::model::{ErrorType, Failure, ToolResult};
+use crate::model::{ErrorType, Failure};
 use alloc::string::String;
 
 /// Bytes of each end of a message that enter its class.
@@ -160,11 +160,6 @@ impl NatureWords {
 
 /// Bytes of a result that are read to see whether waiting may help.
 const READ: usize = 800;
-
-/// Whether the failure that a result describes may be resolved by waiting.
-pub(crate) fn transient(result: &ToolResult) -> bool {
-    passes(&result.output)
-}
 
 /// Whether what a message tells of may be resolved by waiting.
 pub(crate) fn passes(message: &str) -> bool {

@@ -6,7 +6,7 @@
 //! prints is about the program, so the output of tools that run code is never read for bad arguments.
 
 use super::named::ToolName;
-use super::nature::{Nature, NatureWords, TELLING, WORDS, beginning, of_message, transient};
+use super::nature::{Nature, NatureWords, TELLING, WORDS, beginning, of_message, passes};
 use super::scan::holds;
 use super::words::{Lexicon, Sieve, each_run, is_in, same};
 use crate::model::{Outcome, ToolResult};
@@ -49,7 +49,7 @@ pub(super) fn refusal(tool: &str, result: &ToolResult) -> (Option<Refusal>, bool
         }
         Outcome::Ok | Outcome::Error | Outcome::NotExecuted | Outcome::Timeout => None,
     };
-    (told, transient(result))
+    (told, passes(&result.output))
 }
 
 /// Reads the words of an error once for both questions: whether it rejects the call, and what its beginning says of the

@@ -96,7 +96,8 @@ pub(crate) fn is_hopeless(answer: &str) -> bool {
     answer.len() <= STATE_ANSWER && words_on(answer).any(|(word, _)| is_in(HOPELESS, word))
 }
 
-/// Whether an answer lists steps of which some are ticked off and others have only begun: `✓ build`, `* deploy`.
+/// Whether an answer lists steps of which some are ticked off and others have only begun, as the GitHub command line
+/// does: `✓ build`, `* deploy`.
 fn has_open_steps(answer: &str) -> bool {
     ['✓', '*'].into_iter().all(|mark| answer.lines().any(|line| line.trim_start().starts_with(mark)))
 }

@@ -508,9 +508,10 @@ test("a policy can only tell at any level", async () => {
   assert.match(sent(), /harness-note/);
 });
 
+const make = (options: object) => () =>
+  createLoopProxy({ upstream: "http://upstream.test", ...options } as LoopProxyOptions);
+
 test("options that do not exist or cannot be are errors that name them", () => {
-  const make = (options: object) => () =>
-    createLoopProxy({ upstream: "http://upstream.test", ...options } as LoopProxyOptions);
   for (const [options, field] of [
     [{ upstraem: 1 }, "upstraem"],
     [{ upstream: "ftp://x" }, "upstream"],
@@ -532,8 +533,6 @@ test("options that do not exist or cannot be are errors that name them", () => {
 });
 
 test("what was meant is named, and the path is the one that was written", () => {
-  const make = (options: object) => () =>
-    createLoopProxy({ upstream: "http://upstream.test", ...options } as LoopProxyOptions);
   for (const [options, message] of [
     [{ upstraem: 1 }, "`upstraem`: is no option; did you mean `upstream`?"],
     [{ preset: "sensitive" }, "`preset`: belongs into `config`: { config: { preset: … } }"],

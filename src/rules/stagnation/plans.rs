@@ -12,8 +12,7 @@ use alloc::{boxed::Box, format};
 /// Points that a look takes off: a plan is made of what was seen.
 const LOOKED: u32 = 1;
 
-/// Present while the latest act was to write a plan, or a look since at what to do according to one of which nothing has
-/// begun.
+/// Present while the latest act was to write a plan of which nothing has begun, or a look since at what to do.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Plans(Option<Box<Plan>>);
 codec!(struct Plans(_));
@@ -22,24 +21,22 @@ codec!(struct Plans(_));
 #[derive(Clone, Debug, Default)]
 struct Plan {
     latest: u32,
-    /// Nothing in it has begun.
-    draft: bool,
     points: u32,
     seen: Streak,
 }
-codec!(struct Plan { latest, draft, points, seen });
+codec!(struct Plan { latest, points, seen });
 
 impl Plans {
     /// Records a step; true if it wrote a plan other than the latest. Thinking and reading one's own notes are no acts.
     pub(super) fn took(&mut self, step: &Step, call: &Call, thought: bool) -> bool {
-        if call.asks == Asks::Plan && !step.facts.failed {
+        if call.asks == Asks::Plan {
             // Something in it has begun.
             self.0 = None;
             return false;
         }
-        if !call.asks.plans() || step.facts.failed {
+        if call.asks != Asks::Draft || step.facts.failed {
             let Some(plan) = self.0.as_mut().filter(|_| !thought && !keeps_notes(&call.name)) else { return false };
-            if plan.draft && step.looks() {
+            if step.looks() {
                 plan.points = plan.points.saturating_sub(LOOKED);
             } else {
                 self.0 = None;
@@ -49,7 +46,6 @@ impl Plans {
         let plan = self.0.get_or_insert_default();
         let latest = mark(call.key);
         let other = core::mem::replace(&mut plan.latest, latest) != latest;
-        plan.draft = call.asks == Asks::Draft;
         if other {
             plan.points = plan.points.saturating_add(SUCCESS_VARIED);
             plan.seen.add(step.sighting, step.onset);
