@@ -55,7 +55,7 @@ impl State {
         let identity = key("rule", ContinuationLoop::ID.as_bytes());
         self.sightings.push(Sighting { key: identity, ..cx.here });
         let count = self.answers;
-        cx.limits.reached(count, 1).then(|| {
+        cx.limits.reached(count).then(|| {
             SignalParts {
                 kind: "text-alone",
                 identity,

@@ -196,7 +196,7 @@ impl Walk {
 
     /// The shortest lap whose count reaches a rung: period, laps, factor on the thresholds, onset.
     fn lap(&self, cx: &Cx<'_>) -> Option<(u32, u32, u32, Onset)> {
-        self.laps().find(|(_, laps, scale, _)| cx.limits.reached(*laps, *scale))
+        self.laps().find(|(_, laps, scale, _)| cx.limits.reached_scaled(*laps, *scale))
     }
 
     fn outlook(&self, view: &View<'_>) -> Outlook {
@@ -277,7 +277,7 @@ impl Walk {
         let exact = self.lap(cx);
         let counts = exact.is_none();
         let counting = || {
-            let mut laps = self.counting().filter(|(_, laps, _)| cx.limits.reached(*laps, 1));
+            let mut laps = self.counting().filter(|(_, laps, _)| cx.limits.reached(*laps));
             laps.next().map(|(period, laps, onset)| (period, laps, 1, onset))
         };
         let (period, laps, scale, onset) = exact.or_else(counting)?;

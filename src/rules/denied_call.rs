@@ -92,7 +92,7 @@ fn see(
 
 fn signal(window: &Window<Denial>, (key, name): (Key, &str), call: Option<Key>, cx: &Cx<'_>) -> Option<Signal> {
     let count = count(window, call);
-    cx.limits.reached(count, 1).then(|| {
+    cx.limits.reached(count).then(|| {
         let tool = printable(name, 48);
         let signal = Streak::of(window.seen.iter().map(|denial| denial.seen.get())).signal(SignalParts {
             kind: "refused-again",

@@ -86,7 +86,7 @@ impl Rule for DuplicateDelegation {
             known.delegations.add(cx.here, call.onset);
         }
         let count = known.count();
-        let signal = (new && cx.limits.reached(count, 1)).then(|| {
+        let signal = (new && cx.limits.reached(count)).then(|| {
             known.delegations.signal(SignalParts {
                 kind: "same-prompt",
                 identity: combine("duplicate-delegation", &[known.prompt]),

@@ -306,7 +306,7 @@ impl Rule for EmptyHanded {
                 let came = AttemptOutcome::of(step, result, known.mutations)?;
                 known.mutations = step.mutations_after();
                 known.take(step, step.name(result), came, cx.limits.window as usize);
-                if came == AttemptOutcome::Something || !cx.limits.reached(known.points(), 1) {
+                if came == AttemptOutcome::Something || !cx.limits.reached(known.points()) {
                     return None;
                 }
                 known.suffices(result, cx)

@@ -61,7 +61,7 @@ impl State {
 impl Outage {
     fn signal(&self, cx: &Cx<'_>) -> Signal {
         let count = self.count;
-        let escalate = cx.limits.reached(count, 1);
+        let escalate = cx.limits.reached(count);
         let message = format!("External failure {count} in a row, not counted against the agent");
         Signal {
             // Not a finding: the agent is not looping.

@@ -84,7 +84,7 @@ impl Agent {
         self.habit.lately = self.habit.lately << 1 | 1;
         self.rejections.add(cx.here, onset);
         let count = self.rejections.times;
-        cx.limits.reached(count, 1).then(|| {
+        cx.limits.reached(count).then(|| {
             self.rejections.signal(SignalParts {
                 kind: "same-reason",
                 identity: combine("harness-rejection", &[self.agent, reason]),
@@ -104,7 +104,7 @@ impl Agent {
             return None;
         }
         let (count, times) = (self.habit.points, self.habit.stock.times);
-        cx.limits.reached(count, 1).then(|| {
+        cx.limits.reached(count).then(|| {
             self.habit.stock.signal(SignalParts {
                 kind: "same-reaction",
                 identity: combine("harness-rejection", &[self.agent, combine("habit", &[self.reason])]),

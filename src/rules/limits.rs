@@ -39,7 +39,12 @@ impl Limits {
     }
 
     /// Whether `count` reaches any rung.
-    pub(crate) fn reached(&self, count: u32, scale: u32) -> bool {
+    pub(crate) fn reached(&self, count: u32) -> bool {
+        self.reached_scaled(count, 1)
+    }
+
+    /// Whether `count` reaches any rung with its threshold multiplied by `scale`.
+    pub(crate) fn reached_scaled(&self, count: u32, scale: u32) -> bool {
         self.level(count, scale).is_some()
     }
 

@@ -174,7 +174,7 @@ impl Text {
 
     fn signal(&self, said: Key, cx: &Cx<'_>) -> Option<Signal> {
         let count = self.count();
-        if !cx.limits.reached(count, 1) {
+        if !cx.limits.reached(count) {
             return None;
         }
         let idle = self.idle >= self.around_work();

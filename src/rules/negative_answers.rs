@@ -212,7 +212,7 @@ fn see(
     }
     let one = window.of_one_thing(by_name.as_deref());
     let (count, all) = (window.count(one), window.all());
-    cx.limits.reached(count, 1).then(|| {
+    cx.limits.reached(count).then(|| {
         let name = printable(step.name(result), 48);
         let calls = window.seen.len();
         Streak::of(window.negative().map(|answer| answer.seen.get())).signal(SignalParts {

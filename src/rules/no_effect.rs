@@ -117,7 +117,7 @@ fn see(
     let same: Vec<(Sighting, Onset)> =
         window.seen.iter().filter(|seen| !arrives && newest.repeats(seen)).map(|known| known.seen.get()).collect();
     let count = many(same.len()).saturating_add(u32::from(!same.is_empty()));
-    let signal = cx.limits.reached(count, 1).then(|| {
+    let signal = cx.limits.reached(count).then(|| {
         let signal = signal(step, &newest, same, count, cx);
         let told = newest.is_told(window.seen.iter().filter(|seen| newest.repeats(seen)));
         if told { advisory(signal, cx) } else { signal }

@@ -74,7 +74,7 @@ impl State {
     /// Handles the result of a look.
     fn looked(&mut self, step: &Step, call: &Call, result: &ToolResult, cx: &Cx<'_>) -> Option<Signal> {
         let (stale, count) = self.looks.took(step, call, result, cx.salt)?;
-        cx.limits.reached(count, 1).then(|| {
+        cx.limits.reached(count).then(|| {
             let name = printable(&call.name, 48);
             // Whatever is read.
             let looks = |whose| combine("no-new-information/looks", &[whose]);
@@ -130,7 +130,7 @@ impl State {
             known.round = call.round;
         }
         let count = known.answers.times;
-        cx.limits.reached(count, 1).then(|| {
+        cx.limits.reached(count).then(|| {
             let name = printable(&call.name, 48);
             known.answers.signal(SignalParts {
                 kind: "nothing-new",

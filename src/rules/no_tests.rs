@@ -121,7 +121,7 @@ impl Blind {
         }
         self.failures = self.failures.saturating_add(1);
         self.sightings.push(Sighting { key: message, ..cx.here }, EVIDENCE);
-        cx.limits.reached(self.failures, 1).then(|| self.signal())
+        cx.limits.reached(self.failures).then(|| self.signal())
     }
 
     fn signal(&self) -> Signal {

@@ -107,7 +107,7 @@ impl Rule for OutputSignature {
         };
         window.latest.push(iteration, cx.limits.window as usize);
         let count = window.count();
-        let signal = cx.limits.reached(count, 1).then(|| window.signal(count, signature));
+        let signal = cx.limits.reached(count).then(|| window.signal(count, signature));
         state.lost = state.lost.saturating_add(state.windows.push_counted(window, WINDOWS));
         signal
     }

@@ -97,7 +97,7 @@ impl Rule for OutputSimilarity {
         window.count = count;
         window.latest.push(EarlierOutput { gist, seen: Occurrence::new(here, cx.onset) }, cx.limits.window as usize);
         state.trim();
-        let (first, onset) = first.filter(|_| cx.limits.reached(count, 1))?;
+        let (first, onset) = first.filter(|_| cx.limits.reached(count))?;
         let message = format!("{count} of the last outputs are similar (up to {most} %)");
         Some(
             SignalParts {

@@ -137,7 +137,7 @@ impl Window<Outing> {
 
     fn signal(&self, (key, name): (Key, &str), kind: Kind, cx: &Cx<'_>) -> Option<Signal> {
         let (count, said) = self.rejections(kind);
-        if !cx.limits.reached(count, 1) {
+        if !cx.limits.reached(count) {
             return None;
         }
         let tool = printable(name, 48);
@@ -183,7 +183,7 @@ fn by_several(latest: &Latest) -> Option<(u32, bool)> {
 fn across(latest: &Latest, cx: &Cx<'_>) -> Option<Signal> {
     let (count, said) = by_several(latest)?;
     let times = latest.len();
-    cx.limits.reached(count, 1).then(|| {
+    cx.limits.reached(count).then(|| {
         let signal = Streak::of(latest.iter().map(|rejection| rejection.seen.get())).signal(SignalParts {
             kind: "several-tools",
             identity: combine("rejected-arguments", &[0]),

@@ -578,7 +578,7 @@ impl Entry {
     /// The signal, if a threshold is reached; `loose` of the points are for answers with a moving part.
     fn signal(&self, call: &Call, custom: bool, loose: u32, cx: &Cx<'_>) -> Option<Signal> {
         let scale = self.scale();
-        if !cx.limits.reached(self.points.all, scale) {
+        if !cx.limits.reached_scaled(self.points.all, scale) {
             return None;
         }
         let tool = printable(&call.name, 48);

@@ -130,7 +130,7 @@ impl Window<Outing> {
 
     fn signal(&self, name: &str, class: Key, cx: &Cx<'_>) -> Option<Signal> {
         let Evidence { count, first, batch } = self.evidence(class)?;
-        if !cx.limits.reached(count, 1) {
+        if !cx.limits.reached(count) {
             return None;
         }
         let same = self.same(class);

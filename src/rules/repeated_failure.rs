@@ -84,7 +84,7 @@ impl Task {
     fn signal(&self, cx: &Cx<'_>) -> Option<Signal> {
         let count = self.count();
         let times = self.failures.times;
-        cx.limits.reached(count, 1).then(|| {
+        cx.limits.reached(count).then(|| {
             let (kind, what, instead, recommendation) = if self.transient {
                 (
                     "transient",

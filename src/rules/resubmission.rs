@@ -87,7 +87,7 @@ impl Attempt {
     fn signal(&self, name: &str, cx: &Cx<'_>) -> Option<Signal> {
         let (count, equal) = (self.count(), self.is_equal());
         // Equal attempts with nothing in between belong to another rule.
-        if !cx.limits.reached(count, 1) || equal && !self.apart {
+        if !cx.limits.reached(count) || equal && !self.apart {
             return None;
         }
         let name = printable(name, 48);

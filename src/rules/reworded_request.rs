@@ -166,7 +166,7 @@ impl State {
         }
         asker.requests.push(request, REQUESTS);
         let (times, count) = (asker.rewordings.times, asker.rewordings.times.saturating_mul(WRITTEN));
-        (reworded && cx.limits.reached(count, 1)).then(|| {
+        (reworded && cx.limits.reached(count)).then(|| {
             let name = printable(&call.name, 48);
             let [before, behind] = again.said;
             asker.rewordings.signal(SignalParts {
@@ -187,7 +187,7 @@ impl State {
 /// Adds a request to the chain; the signal, if it rewords earlier ones often enough.
 fn asked(chain: &mut Chain, asking: &NewRequest<'_>, of: &str, cx: &Cx<'_>) -> Option<Signal> {
     let Reworded { points, times, chain, kinship, came, seen } = chain.asks(asking, cx)?;
-    if !cx.limits.reached(points, 1) {
+    if !cx.limits.reached(points) {
         return None;
     }
     let name = printable(of, 48);

@@ -49,7 +49,7 @@ impl Row {
     fn counts(&self, state: &mut u32, run: &RunView, limits: &Limits) -> bool {
         (self.used)(run).is_some_and(|used| {
             *state = used;
-            limits.reached(used, 1)
+            limits.reached(used)
         })
     }
 

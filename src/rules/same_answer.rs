@@ -155,7 +155,7 @@ impl Rule for SameAnswer {
         state.seen.retain(|seen| seen.step > oldest);
         let count = state.count(&newest);
         let limits = limits_of(&newest, cx.limits);
-        limits.reached(count, 1).then(|| {
+        limits.reached(count).then(|| {
             let name = printable(&call.name, 48);
             let told = SignalParts {
                 kind: "unmoved",

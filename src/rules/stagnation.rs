@@ -118,7 +118,7 @@ impl State {
     fn step(&mut self, step: &Step, result: &ToolResult, cx: &Cx<'_>) -> Option<Signal> {
         let call = step.call.as_ref()?;
         let thought = call.is_thought(step, result);
-        let reached = |points: u32| cx.limits.reached(points, 1);
+        let reached = |points: u32| cx.limits.reached(points);
         let own = self.agents.of(step.agent);
         if step.narrows {
             own.begins_anew();

@@ -536,7 +536,7 @@ impl Talk {
         });
         self.messages
             .push(PastMessage { goal, speaker, points, times, stale, chain, seen: Occurrence::now(cx) }, MESSAGES);
-        if times == 1 || news || self.talked <= self.pace || !cx.limits.reached(points, 1) {
+        if times == 1 || news || self.talked <= self.pace || !cx.limits.reached(points) {
             return None;
         }
         let same = self.messages.iter().filter(|said| said.chain == chain).map(|said| said.seen.get());

@@ -208,7 +208,7 @@ impl Row {
     }
 
     fn signal(&self, entry: &Entry, count: u32, one: &One<'_>, cx: &Cx<'_>) -> Option<Signal> {
-        if !cx.limits.reached(count, one.scale.into()) {
+        if !cx.limits.reached_scaled(count, one.scale.into()) {
             return None;
         }
         let words = (self.tell)(entry, one, count, cx);

@@ -42,7 +42,7 @@ impl Rule for StreamNovelty {
 
     fn observe(state: &mut Self::State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         let heard = state.hear(fact, cx, WHOLE, |novelty, text| {
-            Some(novelty.feed(text)).filter(|drift| cx.limits.reached(drift.points, 1))
+            Some(novelty.feed(text)).filter(|drift| cx.limits.reached(drift.points))
         })?;
         let drift = heard.what;
         let channel = channel_words(heard.channel);

@@ -107,7 +107,7 @@ impl Rule for StreamPeriod {
                 }
             });
             let over = cx.config.conventions.stream_tail && periods.covered() == 0;
-            strongest.filter(|(count, _)| !over && cx.limits.reached(*count, 1))
+            strongest.filter(|(count, _)| !over && cx.limits.reached(*count))
         })?;
         let (count, found) = heard.what;
         let copies = found.covered / found.period.max(1);

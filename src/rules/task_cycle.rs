@@ -105,7 +105,7 @@ impl Rule for TaskCycle {
             ATTEMPTS,
         );
         let (period, laps, onset) = state.round(cx.agent)?;
-        if !cx.limits.reached(laps, 1) {
+        if !cx.limits.reached(laps) {
             return None;
         }
         let mut round: Vec<&PastAttempt> =

@@ -376,7 +376,7 @@ impl State {
             advice: cause.advice(count, signature, gate),
             message,
             // One loop is for logs; the ladder begins above it. The recommendation holds from the first one on.
-            ask: (!cx.limits.reached(count, 1)).then_some(Level::Observe),
+            ask: (!cx.limits.reached(count)).then_some(Level::Observe),
             extra: Extra {
                 recommend: true,
                 counted,

@@ -256,7 +256,7 @@ impl Stretch {
         let laps = self.laps();
         let row = self.row.told().filter(|(_, row)| *row > laps);
         let count = row.map_or(laps, |(_, row)| row);
-        if !cx.limits.reached(count, 1) {
+        if !cx.limits.reached(count) {
             return None;
         }
         let tool = printable(tool, 48);

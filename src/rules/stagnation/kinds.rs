@@ -366,7 +366,7 @@ impl Kinds {
         let again = self.again.as_ref()?;
         let kind = again.kinds.last().filter(|_| came);
         let (points, row) = (kind.map_or(0, |kind| kind.points), again.row());
-        if !cx.limits.reached(points.max(row), 1) {
+        if !cx.limits.reached(points.max(row)) {
             return None;
         }
         let kind = kind.filter(|kind| kind.points >= row);

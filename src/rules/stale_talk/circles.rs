@@ -97,7 +97,7 @@ impl Circle {
 
     pub(super) fn signal(&self, streak: &Streak, cx: &Cx<'_>) -> Option<Signal> {
         let count = self.worth(streak);
-        if count == 0 || !cx.limits.reached(count, 1) {
+        if count == 0 || !cx.limits.reached(count) {
             return None;
         }
         // Identified by where in its task it began, since neither words nor calls are equal.
