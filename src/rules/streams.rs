@@ -85,12 +85,12 @@ impl<L: Listener> Streams<L> {
                     let (agent, channel) = (agent_of(&event.context), delta.channel.unwrap_or_default());
                     let stream = self.listening(agent, channel, cx.onset)?;
                     let what = listen(&mut stream.listener, &delta.text)?;
-                    Some(Heard { what, agent, channel, onset: stream.onset })
+                    return Some(Heard { what, agent, channel, onset: stream.onset });
                 }
                 Body::Message(message) if message.role == Role::Assistant => {
                     let (agent, channel) = (agent_of(&event.context), message.channel.unwrap_or_default());
                     let streamed = self.take(agent, channel);
-                    self.end::<T>(Some(agent));
+                    self.end(Some(agent));
                     // Check bytes first: their number is known, and there are at least as many bytes as characters.
                     if message.text.len() < whole || message.text.chars().take(whole).count() < whole {
                         return None;
@@ -99,7 +99,7 @@ impl<L: Listener> Streams<L> {
                     let what = listen(&mut listener, &message.text)?;
                     // A message that was streamed before is the same text, not another loop.
                     let same = streamed.filter(|stream| stream.digest() == listener.digest());
-                    Some(Heard { what, agent, channel, onset: same.map_or(cx.onset, |stream| stream.onset) })
+                    return Some(Heard { what, agent, channel, onset: same.map_or(cx.onset, |stream| stream.onset) });
                 }
                 _ => self.turn(event),
             },
@@ -107,26 +107,26 @@ impl<L: Listener> Streams<L> {
             Fact::Call(call, _) => self.end(Some(call.agent)),
             Fact::Step(step, _) => self.end(Some(step.agent)),
             Fact::Output { .. } => self.end(None),
-            Fact::NotRun(..) | Fact::Custom(_) | Fact::UserMessage(_) | Fact::Tick => None,
+            Fact::NotRun(..) | Fact::Custom(_) | Fact::UserMessage(_) | Fact::Tick => {}
         }
+        None
     }
 
-    /// Ends the turn if the event does. Always returns `None`.
-    fn turn<T>(&mut self, event: &Event) -> Option<T> {
+    /// Ends the turn if the event does.
+    fn turn(&mut self, event: &Event) {
         let named = event.context.agent.as_ref().map(|_| agent_of(&event.context));
         match &event.body {
             Body::Host(host) if host.kind == HostKind::TurnStart => self.end(named),
             Body::Message(message) if message.role != Role::Assistant => self.end(named),
             Body::Turn(_) => self.end(named),
-            _ => None,
+            _ => {}
         }
     }
 
-    /// Ends the turn of one agent, or of all. Always returns `None`.
-    fn end<T>(&mut self, agent: Option<Key>) -> Option<T> {
+    /// Ends the turn of one agent, or of all.
+    fn end(&mut self, agent: Option<Key>) {
         let over = self.open.iter_mut().filter(|stream| agent.is_none_or(|agent| stream.agent == agent));
         over.for_each(Stream::end);
-        None
     }
 
     /// The stream that continues here, made the newest; a stream whose turn is over starts afresh.
