@@ -54,5 +54,5 @@ pub(super) fn capped_confidence((none, each, most): (u32, u32, u32), count: u32)
 
 /// Confidence in per mille: `first` at one, plus `step` for each further one, at most 980.
 pub(super) fn confidence(first: u32, step: u32, count: u32) -> u16 {
-    u16::try_from(first.saturating_add(step.saturating_mul(count.saturating_sub(1)))).unwrap_or(980).min(980)
+    capped_confidence((first, step, u32::MAX), count.saturating_sub(1)).min(980)
 }

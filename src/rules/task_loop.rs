@@ -21,7 +21,7 @@ use crate::codec::codec;
 use crate::model::{Body, Counting, Evaluation, EvaluationVerdict, Event, HaltReason, Level, Recommendation, Record};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, HostAdvice, Limits, Rule, Signal, SignalParts, TASKS};
 use crate::state::{Flow, Onset, Ring, ScopeKeys, Sighting, is_idle};
-use crate::text::{FailureFacts, Key, combine, failure_name, printable};
+use crate::text::{FailureFacts, Key, combine, printable};
 use alloc::{format, string::String, string::ToString, vec, vec::Vec};
 
 pub(crate) use self::requests::mismatch;
@@ -522,7 +522,7 @@ impl Cause {
     }
 
     fn advice(&self, count: u32, signature: &str, gate: bool) -> Advice {
-        let loops = if count == 1 { "This is loop 1".into() } else { format!("This is loop {count}") };
+        let loops = format!("This is loop {count}");
         let (what, instead, recommendation, halt_reason) = match self {
             Self::Exact => (
                 format!("The task failed with the very same message as before, `{signature}`. {loops} of this task."),
@@ -646,11 +646,6 @@ impl Rule for TaskLoop {
             && state.counters.iter().all(Counter::fits)
             && state.chain.fits()
     }
-}
-
-/// How the kind of a failure is named in a question.
-fn class(facts: &FailureFacts) -> &'static str {
-    failure_name(facts.kind)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use crate::codec::codec;
 use crate::model::{Evaluation, EvaluationVerdict, Event, Marker, Progress, Tests};
 use crate::rules::Cx;
 use crate::state::{KEY_BYTES, Occurrence, Onset, Ring, Sighting};
-use crate::text::{FAILURE_SIGNATURE, FailureFacts, Key, printable};
+use crate::text::{FAILURE_SIGNATURE, FailureFacts, Key, failure_name, printable};
 use alloc::{format, string::String, string::ToString, vec::Vec};
 
 /// Characters of a task's or an agent's name kept for records.
@@ -371,7 +371,7 @@ impl Tracker {
         let mut text = format!(
             "Failure of {task}: `{}` ({}). Its message is not among the {known} latest failures of the task",
             facts.signature,
-            super::class(facts)
+            failure_name(facts.kind)
         );
         if same_place > 0 {
             text.push_str(&format!(", its stack trace is that of {same_place} of them"));
