@@ -6,7 +6,7 @@
 //! recomputed from the latest events each time, so that they never depend on how they came about.
 
 use crate::codec::codec;
-use crate::model::{Apart, Counted, Counter, Ends, HaltReason, Level, Outcome, Recommendation, Same, ToolResult};
+use crate::model::{Apart, Counted, Counter, Ends, HaltReason, Outcome, Recommendation, Same, ToolResult};
 use crate::rules::streak::Streak;
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, SignalParts, many};
 use crate::state::{Call, Occurrence, Ring, Sighting, Step, agent_of};
@@ -268,8 +268,8 @@ fn count<'a>(counter: &Counter, state: &'a State, now: &'a Entry) -> Option<Coun
         Count { count: many(counted.len()), key, lap: 0, seen: counted }
     };
     count.count = count.count.saturating_add(counter.ahead.into());
-    if let (true, Some((_, most))) = (counter.anew, rungs(counter).last()) {
-        count.count = count.count.saturating_sub(1).checked_rem(*most).unwrap_or(0) + 1;
+    if let (true, Some((_, most))) = (counter.anew, limits_of(counter).level(u32::MAX, 1)) {
+        count.count = count.count.saturating_sub(1).checked_rem(most).unwrap_or(0) + 1;
     }
     Some(count)
 }
@@ -338,15 +338,10 @@ fn by_round<'a>(seen: &[(Key, &'a Entry)]) -> Option<Count<'a>> {
     Some(Count { count: many(counted.len()), key, lap: 0, seen: counted })
 }
 
-/// The rungs that a counter sets, weakest first.
-pub(crate) fn rungs(counter: &Counter) -> Vec<(Level, u32)> {
-    let all = [
-        (Level::Nudge, counter.nudge),
-        (Level::Block, counter.block),
-        (Level::Gate, counter.gate),
-        (Level::Halt, counter.halt),
-    ];
-    all.into_iter().filter(|(_, threshold)| *threshold != 0).collect()
+/// The thresholds of a counter.
+pub(crate) fn limits_of(counter: &Counter) -> Limits {
+    let Counter { nudge, block, gate, halt, .. } = *counter;
+    Limits { gate, ..Limits::ladder(nudge, block, halt, 0) }
 }
 
 /// Whether a name matches a pattern with `*` and `?`. Backtracks to the latest `*` only, so that no pattern takes long.
@@ -393,8 +388,7 @@ fn judge(state: &State, now: &Entry, tool: Option<&str>, asked: fn(&Counter) -> 
             continue;
         }
         let Some(counted) = count(counter, state, now) else { continue };
-        let rung = rungs(counter).into_iter().rev().find(|(_, threshold)| counted.count >= *threshold);
-        let Some((level, threshold)) = rung else { continue };
+        let Some((level, threshold)) = limits_of(counter).level(counted.count, 1) else { continue };
         if strongest.as_ref().and_then(|signal| signal.ask).is_none_or(|known| level > known) {
             let mut signal = tell(name, counter, &counted, tool, cx);
             signal.ask = Some(level);

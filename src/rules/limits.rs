@@ -115,43 +115,53 @@ impl Limits {
         self
     }
 
-    /// Rejects thresholds that contradict each other, can never be reached or have no effect. `user` are the settings
+    /// Rejects settings of a rule that contradict each other, can never be reached or have no effect. `user` are those
     /// that were given at `path`.
     pub(crate) fn validate(&self, rule: &Description, user: &RuleConfig, path: &str) -> Result<(), Error> {
-        let fail =
-            |name: &str, value: u32, message: String| Err(invalid(&format!("{path}.{name}"), &message).with(value));
+        let fail = |message: String| Err(invalid(&format!("{path}.window"), &message).with(self.window));
         if rule.max_window == 0 {
             if self.window != 0 {
-                return fail("window", self.window, format!("the rule {} has no window", rule.id));
+                return fail(format!("the rule {} has no window", rule.id));
             }
         } else if self.window == 0 || self.window > rule.max_window {
-            return fail("window", self.window, format!("expected 1 to {}", rule.max_window));
+            return fail(format!("expected 1 to {}", rule.max_window));
         }
         let reach = (rule.reach)(self.window);
+        let beyond = || match reach {
+            0 => format!("has no effect: the rule {} has no thresholds of its own", rule.id),
+            _ => format!("can never be reached: with window {} at most {reach} {} add up", self.window, rule.unit),
+        };
+        self.validate_rungs(reach, beyond, user, path)
+    }
+
+    /// Rejects thresholds that fire at once, contradict each other or are above `most`, which the message `beyond` is
+    /// for. `user` are the settings that were given at `path`.
+    pub(crate) fn validate_rungs(
+        &self,
+        most: u32,
+        beyond: impl Fn() -> String,
+        user: &RuleConfig,
+        path: &str,
+    ) -> Result<(), Error> {
+        let fail = |level: Level, threshold: u32, message: &str| {
+            Err(invalid(&format!("{path}.{}", level.name()), message).with(threshold))
+        };
         let mut weaker: Option<(Level, u32)> = None;
-        for (level, threshold) in rungs(self) {
-            if threshold == 0 {
-                continue;
-            }
+        for (level, threshold) in rungs(self).into_iter().filter(|(_, threshold)| *threshold != 0) {
             if threshold == 1 {
-                return fail(level.name(), 1, "1 would fire on the first occurrence, expected 0 or at least 2".into());
+                return fail(level, 1, "1 would fire on the first occurrence, expected 0 or at least 2");
             }
-            if threshold > reach {
-                let message = if reach == 0 {
-                    format!("has no effect: the rule {} has no thresholds of its own", rule.id)
-                } else {
-                    format!("can never be reached: with window {} at most {reach} {} add up", self.window, rule.unit)
-                };
-                return fail(level.name(), threshold, message);
+            if threshold > most {
+                return fail(level, threshold, &beyond());
             }
             if let Some((below, value)) = weaker
                 && threshold <= value
             {
                 // Blame the threshold that the user gave, not the default.
                 return if user.rung(level).is_none() && user.rung(below).is_some() {
-                    fail(below.name(), value, format!("must be below {} ({threshold})", level.name()))
+                    fail(below, value, &format!("must be below {} ({threshold})", level.name()))
                 } else {
-                    fail(level.name(), threshold, format!("must be above {} ({value})", below.name()))
+                    fail(level, threshold, &format!("must be above {} ({value})", below.name()))
                 };
             }
             weaker = Some((level, threshold));

@@ -1,5 +1,5 @@
-use crate::model::{Budgets, Config, Context, Counted, Counter, Error, ErrorCode, Level, Same, ToolConfig};
-use crate::rules::counter::{Counters, TRAIL, means, rungs};
+use crate::model::{Budgets, Config, Context, Counted, Counter, Error, ErrorCode, Level, RuleConfig, Same, ToolConfig};
+use crate::rules::counter::{Counters, TRAIL, limits_of, means};
 use crate::rules::task_loop::{HISTORY, TaskLoop};
 use crate::rules::{Limits, RULES, Rule, description, many, phases, task_attempts as attempts};
 use crate::state::{Graph, Ordered};
@@ -345,19 +345,8 @@ fn counter(counter: &Counter, path: &str) -> Result<(), Error> {
     }
     let held = if counter.window == 0 { many(TRAIL) } else { counter.window };
     let reach = held / counter.lap.max(1) + u32::from(counter.ahead);
-    let mut weaker: Option<(Level, u32)> = None;
-    for (level, threshold) in rungs(counter) {
-        let message = match weaker {
-            _ if threshold == 1 => "1 would fire on the first occurrence, expected 0 or at least 2".into(),
-            _ if threshold > reach => format!("can never be reached: at most {reach} add up"),
-            Some((below, value)) if threshold <= value => format!("must be above {} ({value})", below.name()),
-            _ => {
-                weaker = Some((level, threshold));
-                continue;
-            }
-        };
-        return Err(wrong(level.name(), &message).with(threshold));
-    }
+    let beyond = || format!("can never be reached: at most {reach} add up");
+    limits_of(counter).validate_rungs(reach, beyond, &RuleConfig::default(), path)?;
     for (field, patterns) in [("tools", &counter.tools), ("except", &counter.except)] {
         if patterns.iter().any(|pattern| pattern.is_empty() || pattern.len() > 256) {
             return Err(wrong(field, "expected patterns of 1 to 256 bytes"));
