@@ -1,4 +1,6 @@
-use crate::model::{Budgets, Config, Context, Counted, Counter, Error, ErrorCode, Level, RuleConfig, Same, ToolConfig};
+use crate::model::{
+    Budgets, ByName, Config, Context, Counted, Counter, Error, ErrorCode, Level, RuleConfig, Same, ToolConfig,
+};
 use crate::rules::counter::{Counters, TRAIL, limits_of, means};
 use crate::rules::task_loop::{HISTORY, TaskLoop};
 use crate::rules::{Limits, RULES, Rule, description, many, phases, task_attempts as attempts};
@@ -146,7 +148,7 @@ impl Settings {
     pub(crate) fn of_tools(&self) -> impl Iterator<Item = Table> {
         self.tools.iter().filter(|(.., tool)| !tool.rules.is_empty()).map(|(.., tool)| {
             let mut table = self.limits;
-            override_with(&mut table, tool);
+            override_with(&mut table, &tool.rules);
             table
         })
     }
@@ -168,7 +170,7 @@ impl Settings {
                 settings.identity_args.clone_from(&tool.identity_args);
             }
             if !tool.rules.is_empty() {
-                override_with(settings.limits.get_or_insert_with(|| Box::new(self.limits)), tool);
+                override_with(settings.limits.get_or_insert_with(|| Box::new(self.limits)), &tool.rules);
             }
         }
         own
@@ -254,13 +256,37 @@ pub(crate) fn ordered(table: &mut Table, order: Ordered) {
     }
 }
 
-/// Applies a tool's own thresholds to the table.
-fn override_with(table: &mut Table, tool: &ToolConfig) {
+/// Applies the user's settings of rules to the table.
+fn override_with(table: &mut Table, rules: &ByName<RuleConfig>) {
     for (limits, rule) in table.iter_mut().zip(RULES) {
-        if let Some(rule) = tool.rules.get(rule.id) {
-            *limits = limits.overridden(rule);
+        if let Some(user) = rules.get(rule.id) {
+            *limits = limits.overridden(user);
         }
     }
+}
+
+/// Applies the user's settings of rules, given under `path`, and rejects those that are invalid or, for one tool
+/// (`of_tool`), have no effect.
+fn checked_override(table: &mut Table, rules: &ByName<RuleConfig>, path: &str, of_tool: bool) -> Result<(), Error> {
+    for name in rules.keys() {
+        known(name, path)?;
+    }
+    override_with(table, rules);
+    for (limits, rule) in table.iter().zip(RULES) {
+        let Some(user) = rules.get(rule.id) else { continue };
+        let path = format!("{path}{}", rule.id);
+        if of_tool && !rule.per_tool() {
+            let message =
+                format!("has no effect: {} does not look at the calls of single tools, set it under rules", rule.id);
+            return Err(invalid(&path, &message));
+        }
+        if of_tool && user.window.is_some() {
+            let message = "a window belongs to the whole run, set it under rules";
+            return Err(invalid(&format!("{path}.window"), message));
+        }
+        limits.validate(rule, user, &path)?;
+    }
+    Ok(())
 }
 
 /// The thresholds of every rule: the preset, then budgets, then the user's settings.
@@ -278,15 +304,7 @@ fn limits(config: &Config) -> Result<Table, Error> {
         }
     }
     gate_threshold(&mut table, config)?;
-    for name in config.rules.keys() {
-        known(name, "rules.")?;
-    }
-    for (limits, rule) in table.iter_mut().zip(RULES) {
-        if let Some(user) = config.rules.get(rule.id) {
-            *limits = limits.overridden(user);
-            limits.validate(rule, user, &format!("rules.{}", rule.id))?;
-        }
-    }
+    checked_override(&mut table, &config.rules, "rules.", false)?;
     Ok(table)
 }
 
@@ -403,26 +421,7 @@ fn budgets(table: &mut Table, budgets: &Budgets) -> Result<(), Error> {
 }
 
 fn apply(table: &mut Table, tool: &ToolConfig, path: &str) -> Result<(), Error> {
-    for name in tool.rules.keys() {
-        known(name, &format!("{path}rules."))?;
-    }
-    for (limits, rule) in table.iter_mut().zip(RULES) {
-        if let Some(user) = tool.rules.get(rule.id) {
-            if !rule.per_tool() {
-                let message = format!(
-                    "has no effect: {} does not look at the calls of single tools, set it under rules",
-                    rule.id
-                );
-                return Err(invalid(&format!("{path}rules.{}", rule.id), &message));
-            }
-            if user.window.is_some() {
-                let field = format!("{path}rules.{}.window", rule.id);
-                return Err(invalid(&field, "a window belongs to the whole run, set it under rules"));
-            }
-            *limits = limits.overridden(user);
-            limits.validate(rule, user, &format!("{path}rules.{}", rule.id))?;
-        }
-    }
+    checked_override(table, &tool.rules, &format!("{path}rules."), true)?;
     if !tool.ignore_args.is_empty() && !tool.identity_args.is_empty() {
         return Err(invalid(&format!("{path}ignoreArgs"), "contradicts identityArgs: give one of the two"));
     }
