@@ -35,22 +35,11 @@ const BESIDE_STREAMS: [&str; 12] = [
     "wall_time",
 ];
 /// Labels of the lines above an output that describe the process.
-const LABELS: [&str; 5] = ["chunk id", "exit code", "original token count", "total output lines", "wall time"];
+const LABELS: &str = "chunk id|exit code|original token count|total output lines|wall time";
 /// Beginnings of a line above or below an output that holds only an exit code.
-const EXITED: [&str; 12] = [
-    "Command completed with exit code",
-    "Command finished with exit code",
-    "Exit code:",
-    "Process exited with code",
-    "The command completed with exit code",
-    "exit code:",
-    "exit code",
-    "exit status",
-    "exit=",
-    "exit:",
-    "exit",
-    "exited with code",
-];
+const EXITED: &str = "Command completed with exit code|Command finished with exit code|Exit code:|\
+    Process exited with code|The command completed with exit code|exit code:|exit code|exit status|exit=|exit:|exit|\
+    exited with code";
 /// The first letters of lines that may stand above an output.
 const HEADS: [[u8; 4]; 9] = [*b"chun", *b"comm", *b"exit", *b"obse", *b"orig", *b"proc", *b"the ", *b"tota", *b"wall"];
 /// Length limit in bytes of a line above or below an output.
@@ -261,7 +250,8 @@ fn below_heading(text: &str) -> Option<Unwrapped<'_>> {
         match exited(line) {
             Some(number) => code = Some(number),
             None => {
-                line.split_once(':').filter(|(label, _)| LABELS.iter().any(|known| same(known, label))).map(|_| ())?
+                let (label, _) = line.split_once(':')?;
+                LABELS.split('|').any(|known| same(known, label)).then_some(())?;
             }
         }
         if after.is_empty() {
@@ -298,7 +288,7 @@ fn last_line(text: &str) -> Option<(&str, &str)> {
 
 /// The exit code, if a line states nothing else.
 fn exited(line: &str) -> Option<i32> {
-    let rest = EXITED.iter().find_map(|start| line.strip_prefix(start))?;
+    let rest = EXITED.split('|').find_map(|start| line.strip_prefix(start))?;
     rest.trim().trim_end_matches('.').parse().ok()
 }
 

@@ -145,10 +145,10 @@ fn judged(given: Option<ErrorType>, lower: &str, class: bool) -> (ErrorType, boo
 
 /// The class that the text suggests, and whether it is external; `class` is whether an error class was found.
 fn recognised(lower: &str, class: bool) -> (ErrorType, bool) {
-    let says = |phrases: &[&str]| phrases.iter().any(|phrase| lower.contains(phrase));
+    let says = |phrases| says(lower, phrases);
     // `ENOTFOUND` must not match inside `ModuleNotFoundError`.
-    let begins = |phrases: &[&str]| {
-        phrases.iter().any(|phrase| {
+    let begins = |phrases: &str| {
+        phrases.split('|').any(|phrase| {
             let mut found = lower.match_indices(phrase);
             found.any(|(at, _)| !lower.get(..at).is_some_and(|before| before.ends_with(char::is_alphanumeric)))
         })
@@ -194,185 +194,56 @@ fn recognised(lower: &str, class: bool) -> (ErrorType, bool) {
     }
 }
 
-const SYNTAX: &[&str] = &[
-    "syntaxerror",
-    "syntax error",
-    "unexpected token",
-    "unexpected end of",
-    "unexpected eof",
-    "parse error",
-    "parsing error",
-    "parseerror",
-    "indentationerror",
-    "unterminated string",
-    "unclosed delimiter",
-    "error ts1",
-];
-const AUTHENTICATION: &[&str] = &[
-    "unauthorized",
-    "unauthorised",
-    "authentication failed",
-    "authentication required",
-    "not authenticated",
-    "invalid api key",
-    "incorrect api key",
-    "invalid x-api-key",
-    "invalid credentials",
-    "bad credentials",
-    "token expired",
-    "expired token",
-    "permission denied (publickey",
-    "403 forbidden",
-    "access denied for user",
-    "login failed",
-    "login refused",
-    "login denied",
-    "logon failure",
-    "failed to log in",
-    "failed to authenticate",
-    "could not authenticate",
-    "authentication error",
-    "authenticationerror",
-    "invalid access token",
-    "token has expired",
-    "invalid username or password",
-    "invalid password",
-    "wrong password",
-    "unauthenticated",
-    "permission denied for account",
-    "credentials have expired",
-    "credentials expired",
-    "expired credentials",
-    "missing credentials",
-    "no credentials",
-];
+/// Whether a text contains one of the phrases, which are separated by `|`.
+fn says(lower: &str, phrases: &str) -> bool {
+    phrases.split('|').any(|phrase| lower.contains(phrase))
+}
+
+const SYNTAX: &str = "syntaxerror|syntax error|unexpected token|unexpected end of|unexpected eof|parse error|\
+    parsing error|parseerror|indentationerror|unterminated string|unclosed delimiter|error ts1";
+const AUTHENTICATION: &str = "unauthorized|unauthorised|authentication failed|authentication required|\
+    not authenticated|invalid api key|incorrect api key|invalid x-api-key|invalid credentials|bad credentials|\
+    token expired|expired token|permission denied (publickey|403 forbidden|access denied for user|login failed|\
+    login refused|login denied|logon failure|failed to log in|failed to authenticate|could not authenticate|\
+    authentication error|authenticationerror|invalid access token|token has expired|invalid username or password|\
+    invalid password|wrong password|unauthenticated|permission denied for account|credentials have expired|\
+    credentials expired|expired credentials|missing credentials|no credentials";
 /// What is used up and returns with time or money, not with another attempt.
-const SPENT: &[&str] = &[
-    "too many requests",
-    "rate limit",
-    "rate-limit",
-    "ratelimit",
-    "quota exceeded",
-    "insufficient_quota",
-    "exceeded your current quota",
-    "quota has been",
-    "out of quota",
-    "usage limit",
-    "spending limit",
-    "monthly limit",
-    "daily limit",
-    "payment required",
-    "credit balance",
-    "insufficient balance",
-    "insufficient credit",
-    "insufficient funds",
-    "out of credits",
-    "billing hard limit",
-    "check your billing",
-    "plan and billing",
-    "subscription has",
-    "subscription expired",
-    "account suspended",
-    "account is suspended",
-    "account has been",
-];
-const UNAVAILABLE: &[&str] = &[
-    "econnrefused",
-    "econnreset",
-    "econnaborted",
-    "enotfound",
-    "ehostunreach",
-    "enetunreach",
-    "eai_again",
-    "connection refused",
-    "connection reset",
-    "connection aborted",
-    "connection error",
-    "connectionerror",
-    "connection failed",
-    "failed to connect",
-    "could not connect",
-    "network is unreachable",
-    "network error",
-    "no route to host",
-    "could not resolve host",
-    "name resolution",
-    "getaddrinfo",
-    "socket hang up",
-    "service unavailable",
-    "bad gateway",
-    "temporarily unavailable",
-    "overloaded",
-    "certificate verify failed",
-];
-const TIMEOUT: &[&str] = &["timed out", "timeout", "time-out", "etimedout", "deadline exceeded"];
-const RESOURCE: &[&str] = &[
-    "out of memory",
-    "memoryerror",
-    "cannot allocate memory",
-    "no space left",
-    "enospc",
-    "disk full",
-    "too many open files",
-    "oomkilled",
-    "stack overflow",
-    "maximum call stack",
-    "recursion depth",
-];
-const DEPENDENCY: &[&str] = &[
-    "no matching distribution",
-    "could not resolve dependency",
-    "unable to resolve dependency",
-    "eresolve",
-    "unable to locate package",
-    "missing dependency",
-    "package not found",
-    "no matching package",
-];
-const RUNTIME: &[&str] = &[
-    "panicked",
-    "exception",
-    "traceback",
-    "segmentation fault",
-    "null pointer",
-    "cannot read propert",
-    "is not a function",
-    "is not defined",
-    "undefined",
-    "uncaught",
-    "core dumped",
-];
+const SPENT: &str = "too many requests|rate limit|rate-limit|ratelimit|quota exceeded|insufficient_quota|\
+    exceeded your current quota|quota has been|out of quota|usage limit|spending limit|monthly limit|daily limit|\
+    payment required|credit balance|insufficient balance|insufficient credit|insufficient funds|out of credits|\
+    billing hard limit|check your billing|plan and billing|subscription has|subscription expired|account suspended|\
+    account is suspended|account has been";
+const UNAVAILABLE: &str = "econnrefused|econnreset|econnaborted|enotfound|ehostunreach|enetunreach|eai_again|\
+    connection refused|connection reset|connection aborted|connection error|connectionerror|connection failed|\
+    failed to connect|could not connect|network is unreachable|network error|no route to host|could not resolve host|\
+    name resolution|getaddrinfo|socket hang up|service unavailable|bad gateway|temporarily unavailable|overloaded|\
+    certificate verify failed";
+const TIMEOUT: &str = "timed out|timeout|time-out|etimedout|deadline exceeded";
+const RESOURCE: &str = "out of memory|memoryerror|cannot allocate memory|no space left|enospc|disk full|\
+    too many open files|oomkilled|stack overflow|maximum call stack|recursion depth";
+const DEPENDENCY: &str = "no matching distribution|could not resolve dependency|unable to resolve dependency|eresolve|\
+    unable to locate package|missing dependency|package not found|no matching package";
+const RUNTIME: &str = "panicked|exception|traceback|segmentation fault|null pointer|cannot read propert|\
+    is not a function|is not defined|undefined|uncaught|core dumped";
 
 /// A test or contract that did not hold: what it compares is the agent's work, even if that is an HTTP status.
 fn is_assertion(lower: &str) -> bool {
     lower.contains("assert")
-        || lower.find("expected").is_some_and(|at| {
-            let rest = lower.get(at..).unwrap_or_default();
-            ["got", "received", "but ", "to equal", "to be", "actual"].iter().any(|word| rest.contains(word))
-        })
+        || lower.split_once("expected").is_some_and(|(_, rest)| says(rest, "got|received|but |to equal|to be|actual"))
 }
 
 /// Whether a test or one of its hooks failed.
 fn of_a_test(lower: &str) -> bool {
-    const TESTS: [&str; 8] = [
-        "test failed",
-        "test timed out",
-        "tests failed",
-        "tests failing",
-        "test failing",
-        "async callback",
-        "hook timed out",
-        "timeout of test",
-    ];
-    TESTS.iter().any(|phrase| lower.contains(phrase))
-        || (lower.contains("test") && TIMEOUT.iter().any(|phrase| lower.contains(phrase)) && !lower.contains("http"))
+    const TESTS: &str = "test failed|test timed out|tests failed|tests failing|test failing|async callback|\
+        hook timed out|timeout of test";
+    says(lower, TESTS) || (lower.contains("test") && says(lower, TIMEOUT) && !lower.contains("http"))
 }
 
 /// The class of the first HTTP status that takes somebody else or time to resolve, at the beginning of the text or
 /// behind a word such as `status`.
 fn status(lower: &str) -> Option<ErrorType> {
-    const BESIDE: [&str; 10] =
-        ["http", "http/1", "http/2", "status", "code", "error", "response", "returned", "got", "failed"];
+    const BESIDE: &str = "http status code error response returned got failed";
     let mut before = "";
     for word in lower.split(|c: char| c.is_whitespace() || matches!(c, '(' | ')' | ',' | '[' | ']' | '"' | '=')) {
         // `auth.ts:503` is a line number; `error: 503` and `http 503:` are statuses.
@@ -383,7 +254,7 @@ fn status(lower: &str) -> Option<ErrorType> {
             "401" | "402" | "403" | "407" => Some(ErrorType::Authentication),
             _ => None,
         };
-        if kind.is_some() && (before.is_empty() || BESIDE.iter().any(|beside| before.starts_with(beside))) {
+        if kind.is_some() && (before.is_empty() || BESIDE.split(' ').any(|beside| before.starts_with(beside))) {
             return kind;
         }
         if !bare.is_empty() {

@@ -9,38 +9,13 @@ use super::programs::is_shell;
 /// Maximum number of bytes of an answer that is only such a message, and of a program's name.
 const LONGEST: usize = 400;
 const NAME: usize = 16;
-/// Phrases in messages about the call itself or about what it names.
-const MESSAGES: [&str; 27] = [
-    "ambiguous redirect",
-    "bad substitution",
-    "cannot ",
-    "command not found",
-    "conflicting",
-    "illegal option",
-    "invalid",
-    "is a directory",
-    "missing",
-    "must be",
-    "must precede",
-    "no such",
-    "not a directory",
-    "not a valid",
-    "not permitted",
-    "not recognized",
-    "permission denied",
-    "requires an argument",
-    "syntax error",
-    "too few arguments",
-    "too many arguments",
-    "unable to",
-    "unexpected",
-    "unknown",
-    "unrecognized",
-    "unterminated",
-    "usage",
-];
+/// Phrases, separated by `|`, in messages about the call itself or about what it names.
+const MESSAGES: &str = "ambiguous redirect|bad substitution|cannot |command not found|conflicting|illegal option|\
+    invalid|is a directory|missing|must be|must precede|no such|not a directory|not a valid|not permitted|\
+    not recognized|permission denied|requires an argument|syntax error|too few arguments|too many arguments|unable to|\
+    unexpected|unknown|unrecognized|unterminated|usage";
 /// Beginnings of lines that may follow a message.
-const BEHIND: [&str; 4] = ["Try '", "Try `", "Usage:", "usage:"];
+const BEHIND: &str = "Try '|Try `|Usage:|usage:";
 
 /// Whether an answer is only an error message, of the program that a call of this kind has run or of its shell.
 pub(crate) fn only_complains(output: &str, tool: Key, kind: u32) -> bool {
@@ -63,10 +38,10 @@ fn complainer(output: &str) -> Option<&str> {
     }
     let message = message.to_ascii_lowercase();
     let goes_on = |line: &str| {
-        BEHIND.iter().any(|begin| line.starts_with(begin))
+        BEHIND.split('|').any(|begin| line.starts_with(begin))
             || line.strip_prefix(program).is_some_and(|rest| rest.starts_with(':'))
     };
-    let complains = MESSAGES.iter().any(|known| message.contains(known)) && lines.all(goes_on);
+    let complains = MESSAGES.split('|').any(|known| message.contains(known)) && lines.all(goes_on);
     complains.then_some(name)
 }
 

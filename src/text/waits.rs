@@ -129,30 +129,23 @@ pub(super) const ARRIVES: &str = "email mail mails sms";
 /// Words of tools that report the state of something that changes by itself.
 pub(super) const WATCHERS: &str = "alive gmail health imap inbox kubectl mailbox monitor ping poll \
     progress queue readiness ready state status track tracking uptime wait watch";
-/// Programs that do so, with the subcommands that do if others do not.
-const STATE_PROGRAMS: [(&str, &str); 16] = [
-    ("dig", ""),
-    ("docker", "inspect ps"),
-    ("gh", "pr run"),
-    ("host", ""),
-    ("kubectl", "get rollout"),
-    ("lpq", ""),
-    ("lpstat", ""),
-    ("nc", ""),
-    ("nslookup", ""),
-    ("pg_isready", ""),
-    ("pgrep", ""),
-    ("ping", ""),
-    ("qstat", ""),
-    ("squeue", ""),
-    ("systemctl", "is-active is-system-running status"),
-    ("zpool", "status"),
-];
 
-/// Whether a program with this first argument reports the state of something that changes by itself.
+/// Whether a program with this first argument reports the state of something that changes by itself; some programs do
+/// so only with certain subcommands.
 pub(super) fn shows_state(program: &str, first: Option<&str>) -> bool {
-    let does = STATE_PROGRAMS.iter().find(|(name, _)| *name == program).map(|(_, does)| *does);
-    does.is_some_and(|does| does.is_empty() || first.is_some_and(|first| does.split(' ').any(|one| one == first)))
+    let subcommands = match program {
+        "dig" | "host" | "lpq" | "lpstat" | "nc" | "nslookup" | "pg_isready" | "pgrep" | "ping" | "qstat"
+        | "squeue" => {
+            return true;
+        }
+        "docker" => "inspect ps",
+        "gh" => "pr run",
+        "kubectl" => "get rollout",
+        "systemctl" => "is-active is-system-running status",
+        "zpool" => "status",
+        _ => return false,
+    };
+    first.is_some_and(|first| subcommands.split(' ').any(|one| one == first))
 }
 
 /// Paths at which services report their health.
