@@ -355,7 +355,7 @@ fn tells_running(text: &str) -> bool {
 }
 
 /// The first words of all phrases.
-static BEGINNINGS: Lexicon = Lexicon::of(&[]).with_beginnings(PHRASES);
+static BEGINNINGS: Lexicon = Lexicon::of(&[]).with_beginnings(PHRASES, 1);
 
 /// Whether a byte belongs to a word: here `_` separates words (`in_progress`) and an apostrophe does not (`couldn't`).
 #[expect(clippy::indexing_slicing, reason = "evaluated at compile time: an index out of range would not build")]

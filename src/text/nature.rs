@@ -3,7 +3,7 @@
 use super::digest::{Key, mark, salted};
 use super::ends::{clip_to, head};
 use super::mask::{Strength, normalise};
-use super::words::{Lexicon, NO_JOINT, each_run, is_in, same};
+use super::words::{Lexicon, NO_JOINT, each_run, entry, is_in, place_in, same};
 use crate::codec::codec;
 use crate::model::{ErrorType, Failure};
 use alloc::string::String;
@@ -27,69 +27,25 @@ pub(crate) enum Nature {
 }
 codec!(enum Nature { Ordinary: 0, Transient: 1, Permanent: 2 });
 
-const TRANSIENT: &str = "econnrefused econnreset enotfound etimedout gateway network overload overloaded ratelimit \
-    ratelimited ratelimiterror ratelimitexceeded requestlimitexceeded slowdown temporarily throttled throttling \
-    throttlingexception timeout toomanyrequests unavailable";
+/// Words that say that waiting may help, in order, separated by `|`: each alone or, if others follow it here, only
+/// behind one of those, as in `timed out`.
+const TRANSIENT: &str = "aborted connection|closed connection|connect cannot not t|down slow|econnrefused|econnreset|\
+    enotfound|error connection|etimedout|gateway|limit rate|limited rate|lock acquire get state|loss packet|many too|\
+    network|out timed|overload|overloaded|rate request|ratelimit|ratelimited|ratelimiterror|ratelimitexceeded|\
+    refused connection|reply empty|requestlimitexceeded|reset connection|response no|route no|slowdown|temporarily|\
+    throttled|throttling|throttlingexception|timeout|toomanyrequests|unavailable|up starting";
 
-const PERMANENT: &str = "billing credential credentials quota subscription suspended unauthenticated unauthorised \
-    unauthorized";
-
-/// Pairs of adjacent words, and what they say.
-const PAIRS: [(&str, &str, Nature); 35] = [
-    ("access", "token", Nature::Permanent),
-    ("acquire", "lock", Nature::Transient),
-    ("api", "key", Nature::Permanent),
-    ("authentication", "failed", Nature::Permanent),
-    ("authentication", "error", Nature::Permanent),
-    ("cannot", "connect", Nature::Transient),
-    ("connection", "aborted", Nature::Transient),
-    ("connection", "closed", Nature::Transient),
-    ("connection", "error", Nature::Transient),
-    ("connection", "refused", Nature::Transient),
-    ("connection", "reset", Nature::Transient),
-    ("credit", "balance", Nature::Permanent),
-    ("empty", "reply", Nature::Transient),
-    ("get", "lock", Nature::Transient),
-    ("insufficient", "balance", Nature::Permanent),
-    ("insufficient", "credits", Nature::Permanent),
-    ("insufficient", "funds", Nature::Permanent),
-    ("monthly", "limit", Nature::Permanent),
-    ("no", "response", Nature::Transient),
-    ("no", "route", Nature::Transient),
-    ("not", "connect", Nature::Transient),
-    ("packet", "loss", Nature::Transient),
-    ("payment", "required", Nature::Permanent),
-    ("rate", "limit", Nature::Transient),
-    ("rate", "limited", Nature::Transient),
-    ("request", "rate", Nature::Transient),
-    ("slow", "down", Nature::Transient),
-    ("spending", "limit", Nature::Permanent),
-    ("starting", "up", Nature::Transient),
-    ("state", "lock", Nature::Transient),
-    ("t", "connect", Nature::Transient),
-    ("timed", "out", Nature::Transient),
-    ("token", "expired", Nature::Permanent),
-    ("too", "many", Nature::Transient),
-    ("usage", "limit", Nature::Permanent),
-];
+/// The same for words that say that it takes a person.
+const PERMANENT: &str = "balance credit insufficient|billing|credential|credentials|credits insufficient|\
+    error authentication|expired token|failed authentication|funds insufficient|key api|limit monthly spending usage|\
+    quota|required payment|subscription|suspended|token access|unauthenticated|unauthorised|unauthorized";
 
 /// HTTP statuses: the first three need a person, the others only time.
-const STATUSES: [&str; 9] = ["401", "402", "403", "429", "500", "502", "503", "504", "529"];
+const STATUSES: &str = "401 402 403 429 500 502 503 504 529";
 
 /// The words that say something by themselves or together with the word before.
-pub(super) static TELLING: Lexicon = Lexicon::of(&["minute second", TRANSIENT, PERMANENT]).and(&SECONDS).and(&STATUSES);
-
-/// The second words of [`PAIRS`].
-#[expect(clippy::indexing_slicing, reason = "evaluated at compile time: an index out of range would not build")]
-const SECONDS: [&str; PAIRS.len()] = {
-    let mut seconds = [""; PAIRS.len()];
-    let mut at = 0;
-    while at < PAIRS.len() {
-        seconds[at] = PAIRS[at].1;
-        at += 1;
-    }
-    seconds
-};
+pub(super) static TELLING: Lexicon =
+    Lexicon::of(&["minute second", STATUSES]).with_beginnings(TRANSIENT, 0).with_beginnings(PERMANENT, 0);
 
 /// The nature of a failure: as the host states it, else as the message reads. [`Nature::Permanent`] wins over
 /// [`Nature::Transient`], except where the message names a quota per minute or second, which refills by itself.
@@ -134,18 +90,15 @@ impl NatureWords {
     /// Takes a word that may say something and the one before it; `words` is the number of words before it.
     #[inline(never)]
     pub(super) fn tells(&mut self, words: usize, before: &str, word: &str) {
-        self.transient |= is_in(TRANSIENT, word);
-        self.permanent |= is_in(PERMANENT, word);
+        let says = |list| entry(list, word).is_some_and(|behind| behind.is_empty() || is_in(behind, before));
+        self.transient |= says(TRANSIENT);
+        self.permanent |= says(PERMANENT);
         self.soon |= same(before, "per") && (same(word, "minute") || same(word, "second"));
-        if let Some(status) = STATUSES.iter().position(|status| *status == word).filter(|_| words < STATUS_WORDS) {
+        if words < STATUS_WORDS
+            && let Some(status) = place_in(STATUSES, word)
+        {
             self.transient |= status >= 3;
             self.permanent |= status < 3;
-        }
-        for (first, second, nature) in &PAIRS {
-            if same(word, second) && same(before, first) {
-                self.transient |= *nature == Nature::Transient;
-                self.permanent |= *nature == Nature::Permanent;
-            }
         }
     }
 
@@ -195,6 +148,7 @@ pub(crate) fn told(message: &str, salt: u64) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::words::assert_sorted;
     use super::*;
 
     #[test]
@@ -224,6 +178,12 @@ mod tests {
         assert_eq!(nature(&told(ErrorType::Timeout)), Transient);
         assert_eq!(nature(&told(ErrorType::Authentication)), Permanent);
         assert_eq!(nature(&told(ErrorType::Logic)), Ordinary);
+    }
+
+    #[test]
+    fn lists_are_sorted() {
+        assert_sorted(TRANSIENT);
+        assert_sorted(PERMANENT);
     }
 
     #[test]

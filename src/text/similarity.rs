@@ -17,6 +17,7 @@
 
 use super::case::lower_text;
 use super::digest::{key, salted};
+use super::words::{Lexicon, entry, is_in};
 use crate::codec::codec;
 use crate::text::sorted;
 use alloc::{
@@ -278,7 +279,7 @@ fn words(text: &str) -> Vec<Word> {
 
 /// The hash of what a word stands for; `None` for words that ask, soften or repeat.
 fn concept(word: &str) -> Option<u32> {
-    if FILLERS.binary_search(&word).is_ok() || is_adverb(word) {
+    if may_be_listed(word) && is_in(FILLERS, word) || is_adverb(word) {
         return None;
     }
     let full = lookup(ABBREVIATIONS, word).unwrap_or(word);
@@ -293,16 +294,19 @@ fn hash(concept: &str) -> u32 {
 
 /// `carefully`, `thoroughly`: how something is to be done.
 fn is_adverb(word: &str) -> bool {
-    const NONE: [&str; 12] = [
-        "anomaly", "apply", "assembly", "comply", "family", "imply", "multiply", "only", "rely", "reply", "supply",
-        "weekly",
-    ];
-    word.len() > 4 && word.ends_with("ly") && NONE.binary_search(&word).is_err()
+    const NONE: &str = "anomaly apply assembly comply family imply multiply only rely reply supply weekly";
+    word.len() > 4 && word.ends_with("ly") && !is_in(NONE, word)
 }
 
-fn lookup<'a>(table: &[(&str, &'a str)], word: &str) -> Option<&'a str> {
-    let index = table.binary_search_by_key(&word, |(from, _)| from).ok()?;
-    table.get(index).map(|(_, to)| *to)
+/// Whether a word may be in one of the lists.
+fn may_be_listed(word: &str) -> bool {
+    static LISTED: Lexicon = Lexicon::of(&[FILLERS]).with_beginnings(ABBREVIATIONS, 0).with_beginnings(SYNONYMS, 0);
+    LISTED.may_hold(word.as_bytes(), word.len())
+}
+
+/// What a list has for a word.
+fn lookup(list: &'static str, word: &str) -> Option<&'static str> {
+    if may_be_listed(word) { entry(list, word) } else { None }
 }
 
 /// An English word without its most common endings. Names with digits or punctuation are left as they are.
@@ -310,36 +314,17 @@ fn stem(word: &str) -> String {
     if !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
         return word.into();
     }
-    // Longest first; each with the fewest letters it must leave and what replaces it.
-    const ENDINGS: [(&str, usize, &str); 24] = [
-        ("izations", 4, ""),
-        ("ization", 4, ""),
-        ("ications", 4, ""),
-        ("ication", 4, ""),
-        ("icating", 4, ""),
-        ("icated", 4, ""),
-        ("icates", 4, ""),
-        ("icate", 4, ""),
-        ("ations", 4, ""),
-        ("ation", 4, ""),
-        ("ating", 4, ""),
-        ("ated", 4, ""),
-        ("ates", 4, ""),
-        ("ments", 4, "ment"),
-        ("ings", 4, ""),
-        ("ing", 3, ""),
-        ("ions", 4, ""),
-        ("ion", 4, ""),
-        ("ies", 3, "y"),
-        ("sses", 3, "ss"),
-        ("ed", 3, ""),
-        ("es", 3, ""),
-        ("ate", 4, ""),
-        ("s", 3, ""),
+    // Longest first; those in `CLOSE` may leave three letters, the others must leave four.
+    const ENDINGS: [&str; 22] = [
+        "izations", "ization", "ications", "ication", "icating", "icated", "icates", "icate", "ations", "ation",
+        "ating", "ated", "ates", "ings", "ing", "ions", "ion", "ies", "ed", "es", "ate", "s",
     ];
-    let ending = ENDINGS.iter().find_map(|(ending, least, put)| {
+    const CLOSE: &str = "ing ies ed es s";
+    let ending = ENDINGS.into_iter().find_map(|ending| {
         let head = word.strip_suffix(ending)?;
-        (head.len() >= *least && !(*ending == "s" && head.ends_with(['s', 'u', 'i']))).then_some((head, *put))
+        let least = if is_in(CLOSE, ending) { 3 } else { 4 };
+        let put = if ending == "ies" { "y" } else { "" };
+        (head.len() >= least && !(ending == "s" && head.ends_with(['s', 'u', 'i']))).then_some((head, put))
     });
     let mut stem = ending.map_or_else(|| String::from(word), |(head, put)| [head, put].concat());
     // `stopp` of `stopping`, `cach` and `cache`.
@@ -354,150 +339,38 @@ fn stem(word: &str) -> String {
     stem
 }
 
-/// Words that ask, soften, point or repeat. Words that reverse a request (`not`, `without`, `before`) are not among
-/// them.
-const FILLERS: &[&str] = &[
-    "a", "about", "again", "all", "already", "also", "am", "an", "and", "another", "any", "are", "as", "asap", "at",
-    "be", "been", "but", "by", "can", "could", "do", "does", "either", "ever", "for", "give", "hello", "help", "here",
-    "hey", "hi", "how", "i", "i'd", "i'm", "if", "in", "into", "is", "it", "its", "just", "kindly", "later", "let",
-    "let's", "like", "look's", "may", "maybe", "me", "more", "my", "need", "now", "of", "ok", "okay", "on", "once",
-    "one", "our", "out", "perhaps", "please", "pls", "quick", "quickly", "quite", "really", "same", "second", "should",
-    "so", "some", "soon", "still", "take", "thank", "thanks", "that", "the", "their", "them", "then", "there", "these",
-    "this", "those", "time", "to", "today", "tomorrow", "tonight", "too", "us", "very", "want", "was", "we", "were",
-    "what", "when", "whether", "which", "will", "with", "would", "yet", "you", "your",
-];
+/// Words that ask, soften, point or repeat, the most frequent ones first. Words that reverse a request (`not`,
+/// `without`, `before`) are not among them.
+const FILLERS: &str = "the to a and of in is it for you on i that with be this as are can about again all already also \
+    am an another any asap at been but by could do does either ever give hello help here hey hi how i'd i'm if into \
+    its just kindly later let let's like look's may maybe me more my need now ok okay once one our out perhaps please \
+    pls quick quickly quite really same second should so some soon still take thank thanks their them then there these \
+    those time today tomorrow tonight too us very want was we were what when whether which will would yet your";
 
-/// Technical abbreviations, expanded.
-const ABBREVIATIONS: &[(&str, &str)] = &[
-    ("admin", "administrator"),
-    ("api's", "api"),
-    ("app", "application"),
-    ("apps", "application"),
-    ("arg", "argument"),
-    ("args", "argument"),
-    ("async", "asynchronous"),
-    ("auth", "authentication"),
-    ("authn", "authentication"),
-    ("authz", "authorization"),
-    ("calc", "calculation"),
-    ("cfg", "configuration"),
-    ("cmd", "command"),
-    ("config", "configuration"),
-    ("configs", "configuration"),
-    ("conn", "connection"),
-    ("creds", "credential"),
-    ("ctx", "context"),
-    ("db", "database"),
-    ("dbs", "database"),
-    ("dep", "dependency"),
-    ("deps", "dependency"),
-    ("dev", "development"),
-    ("dir", "directory"),
-    ("dirs", "directory"),
-    ("doc", "documentation"),
-    ("docs", "documentation"),
-    ("env", "environment"),
-    ("err", "error"),
-    ("fn", "function"),
-    ("fns", "function"),
-    ("func", "function"),
-    ("funcs", "function"),
-    ("hw", "hardware"),
-    ("id", "identifier"),
-    ("ids", "identifier"),
-    ("impl", "implementation"),
-    ("info", "information"),
-    ("init", "initialization"),
-    ("js", "javascript"),
-    ("k8s", "kubernetes"),
-    ("lib", "library"),
-    ("libs", "library"),
-    ("login", "signin"),
-    ("logon", "signin"),
-    ("max", "maximum"),
-    ("mem", "memory"),
-    ("min", "minimum"),
-    ("mod", "module"),
-    ("msg", "message"),
-    ("msgs", "message"),
-    ("num", "number"),
-    ("opt", "option"),
-    ("org", "organization"),
-    ("param", "parameter"),
-    ("params", "parameter"),
-    ("perf", "performance"),
-    ("perm", "permission"),
-    ("perms", "permission"),
-    ("pkg", "package"),
-    ("pr", "pullrequest"),
-    ("prod", "production"),
-    ("prs", "pullrequest"),
-    ("ref", "reference"),
-    ("refs", "reference"),
-    ("regex", "regularexpression"),
-    ("repo", "repository"),
-    ("repos", "repository"),
-    ("req", "request"),
-    ("reqs", "requirement"),
-    ("resp", "response"),
-    ("spec", "specification"),
-    ("specs", "specification"),
-    ("sync", "synchronization"),
-    ("temp", "temporary"),
-    ("tmp", "temporary"),
-    ("ts", "typescript"),
-    ("util", "utility"),
-    ("utils", "utility"),
-    ("val", "value"),
-    ("var", "variable"),
-    ("vars", "variable"),
-];
+/// Technical abbreviations and what they stand for, in order.
+const ABBREVIATIONS: &str = "admin administrator|api's api|app application|apps application|arg argument|args argument|\
+    async asynchronous|auth authentication|authn authentication|authz authorization|calc calculation|cfg configuration|\
+    cmd command|config configuration|configs configuration|conn connection|creds credential|ctx context|db database|\
+    dbs database|dep dependency|deps dependency|dev development|dir directory|dirs directory|doc documentation|\
+    docs documentation|env environment|err error|fn function|fns function|func function|funcs function|hw hardware|\
+    id identifier|ids identifier|impl implementation|info information|init initialization|js javascript|k8s kubernetes|\
+    lib library|libs library|login signin|logon signin|max maximum|mem memory|min minimum|mod module|msg message|\
+    msgs message|num number|opt option|org organization|param parameter|params parameter|perf performance|\
+    perm permission|perms permission|pkg package|pr pullrequest|prod production|prs pullrequest|ref reference|\
+    refs reference|regex regularexpression|repo repository|repos repository|req request|reqs requirement|resp response|\
+    spec specification|specs specification|sync synchronization|temp temporary|tmp temporary|ts typescript|\
+    util utility|utils utility|val value|var variable|vars variable";
 
-/// Stems that mean the same in a request between agents. `disable` and `enable`, `add` and `remove` stay apart.
-const SYNONYMS: &[(&str, &str)] = &[
-    ("alter", "change"),
-    ("assess", "review"),
-    ("audit", "review"),
-    ("bug", "problem"),
-    ("can't", "not"),
-    ("cannot", "not"),
-    ("chang", "change"),
-    ("check", "review"),
-    ("cod", "code"),
-    ("correct", "fix"),
-    ("delet", "remove"),
-    ("describ", "explain"),
-    ("don't", "not"),
-    ("edit", "change"),
-    ("eliminat", "remove"),
-    ("eras", "remove"),
-    ("evalu", "review"),
-    ("examin", "review"),
-    ("execut", "run"),
-    ("implement", "code"),
-    ("implementation", "code"),
-    ("inspect", "review"),
-    ("issu", "problem"),
-    ("locat", "find"),
-    ("look", "review"),
-    ("mend", "fix"),
-    ("modifi", "change"),
-    ("modify", "change"),
-    ("never", "not"),
-    ("no", "not"),
-    ("recheck", "review"),
-    ("remov", "remove"),
-    ("repair", "fix"),
-    ("resolv", "fix"),
-    ("search", "find"),
-    ("sourc", "code"),
-    ("updat", "change"),
-    ("verify", "review"),
-    ("without", "not"),
-];
+/// Stems, in order, and what they mean in a request between agents. `disable` and `enable`, `add` and `remove` stay apart.
+const SYNONYMS: &str = "alter change|assess review|audit review|bug problem|can't not|cannot not|chang change|\
+    check review|cod code|correct fix|delet remove|describ explain|don't not|edit change|eliminat remove|eras remove|\
+    evalu review|examin review|execut run|implement code|implementation code|inspect review|issu problem|locat find|\
+    look review|mend fix|modifi change|modify change|never not|no not|recheck review|remov remove|repair fix|\
+    resolv fix|search find|sourc code|updat change|verify review|without not";
 
 #[cfg(test)]
 mod tests {
+    use super::super::words::assert_sorted;
     use super::*;
 
     fn alike(a: &str, b: &str) -> bool {
@@ -509,11 +382,9 @@ mod tests {
 
     #[test]
     fn lists_are_sorted() {
-        super::super::words::assert_sorted(FILLERS);
-        let keys = |table: &[(&'static str, &'static str)]| table.iter().map(|(from, _)| *from).collect::<Vec<_>>();
-        super::super::words::assert_sorted(&keys(ABBREVIATIONS));
-        super::super::words::assert_sorted(&keys(SYNONYMS));
-        for (_, full) in ABBREVIATIONS {
+        assert_sorted(ABBREVIATIONS);
+        assert_sorted(SYNONYMS);
+        for (_, full) in ABBREVIATIONS.split('|').filter_map(|entry| entry.split_once(' ')) {
             assert!(concept(full).is_some(), "{full} means something");
         }
     }

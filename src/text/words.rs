@@ -3,6 +3,7 @@
 use super::case;
 use super::mask::ONES;
 use super::scan::{BLOCK, block, parts};
+use core::cmp::Ordering;
 
 /// The words of an identifier, as written. It is split at humps (`camelCase`, `PascalCase`, `HTTPServer`) and
 /// separators (`snake_case`, `kebab-case`, dots, slashes); digits stay with the word before them. Only ASCII letters
@@ -273,6 +274,28 @@ pub(super) fn is_in(words: &str, word: &str) -> bool {
     place_in(words, word).is_some()
 }
 
+/// The words behind `word` in the entry that it begins, ignoring ASCII case. Entries are separated by `|`, their words by
+/// single blanks; the first words must be in order and in lower case.
+#[inline(never)]
+pub(super) fn entry<'a>(entries: &'a str, word: &str) -> Option<&'a str> {
+    let (mut low, mut high) = (0, entries.len());
+    while low < high {
+        let middle = low.midpoint(high);
+        let (before, after) = entries.as_bytes().get(..high)?.split_at_checked(middle)?;
+        let ends = |byte: &u8| *byte == b'|';
+        let start = before.get(low..)?.iter().rposition(ends).map_or(low, |at| low + at + 1);
+        let end = after.iter().position(ends).map_or(high, |at| middle + at);
+        let entry = entries.get(start..end)?;
+        let (first, behind) = entry.split_once(' ').unwrap_or((entry, ""));
+        match first.bytes().cmp(word.bytes().map(|byte| byte.to_ascii_lowercase())) {
+            Ordering::Less => low = end + 1,
+            Ordering::Equal => return Some(behind),
+            Ordering::Greater => high = start,
+        }
+    }
+    None
+}
+
 /// Bytes of the longest name in a list.
 const LONGEST: usize = 32;
 
@@ -512,22 +535,11 @@ impl Lexicon {
         lexicon
     }
 
-    /// With these words as well.
-    #[expect(clippy::indexing_slicing, reason = "evaluated at compile time: an index out of range would not build")]
-    pub(super) const fn and(mut self, words: &[&str]) -> Self {
-        let mut word = 0;
-        while word < words.len() {
-            self = self.with(words[word].as_bytes(), words[word].len());
-            word += 1;
-        }
-        self
-    }
-
-    /// With the first words of phrases that are separated by `|`, each after a sign.
-    pub(super) const fn with_beginnings(mut self, phrases: &str) -> Self {
+    /// With the first words of phrases that are separated by `|`, each after as many `signs`.
+    pub(super) const fn with_beginnings(mut self, phrases: &str, signs: usize) -> Self {
         let mut phrases = phrases.as_bytes();
         while !phrases.is_empty() {
-            let phrase = behind(phrases, 0);
+            let phrase = phrases.split_at(signs).1;
             self = self.with(phrase, until(phrase, b" |"));
             phrases = behind(phrases, until(phrases, b"|"));
         }
@@ -622,12 +634,11 @@ impl Sieve {
     }
 }
 
-/// For tests of lists that are searched by halves.
+/// For tests of lists that [`entry`] searches.
 #[cfg(test)]
-pub(crate) fn assert_sorted(list: &[&str]) {
-    for pair in list.windows(2) {
-        assert!(pair[0] < pair[1], "{:?} stands before {:?}", pair[0], pair[1]);
-    }
+pub(super) fn assert_sorted(entries: &str) {
+    let firsts = entries.split('|').map(|entry| entry.split(' ').next());
+    assert!(firsts.is_sorted_by(|one, next| one < next), "{entries}");
 }
 
 #[cfg(test)]
@@ -786,7 +797,7 @@ mod tests {
         assert!(!sieve.passes_name("path") && !sieve.passes_name("_"));
         let held = ["", "time", "timeouts", "b", "nor", "voids", "expected"];
         assert!(held.iter().all(|word| !lexicon.may_hold(word.as_bytes(), word.len())));
-        let more = Lexicon::of(&[]).with_beginnings("-no such|!in progress|%ready").and(&["overload"]);
+        let more = Lexicon::of(&["overload"]).with_beginnings("-no such|!in progress|%ready", 1);
         for (word, holds) in [("no", true), ("in", true), ("ready", true), ("overload", true), ("such", false)] {
             assert_eq!(more.may_hold(word.as_bytes(), word.len()), holds, "{word}");
         }
@@ -800,6 +811,12 @@ mod tests {
         for name in ["requestId", "request_id", "Request-ID", "timeout"] {
             assert!(is_name_in(list, name), "{name}");
         }
+        let entries = "lock acquire get|out timed|timeout";
+        assert_eq!(
+            ["Lock", "out", "TIMEOUT"].map(|word| entry(entries, word)),
+            [Some("acquire get"), Some("timed"), Some("")]
+        );
+        assert!(["", "get", "loc", "locks", "timed", "zoo"].iter().all(|word| entry(entries, word).is_none()));
         assert!(!is_name_in(list, "requestIds") && !is_name_in(list, "id") && !is_name_in(list, ""));
     }
 }
