@@ -57,8 +57,6 @@ pub(crate) struct OutcomeFacts {
     pub(crate) transient: bool,
     /// Letters outside masked tokens, counted up to [`LETTERS_COUNTED`].
     pub(crate) letters: u32,
-    /// The answer reports progress.
-    pub(crate) progress_mark: bool,
     /// A success that contains hardly a word but the call's own; set by the caller, which knows the call.
     pub(crate) echo: bool,
     /// The marks of a failed result.
@@ -192,7 +190,6 @@ struct Compared {
     light: Key,
     shape: Option<Key>,
     letters: u32,
-    progress_mark: bool,
 }
 
 /// Buffers for masking.
@@ -244,15 +241,13 @@ impl Light {
         let light_text = if comparable { light_digest } else { *raw };
 
         other.clear();
-        // For short texts only the progress mark is needed.
-        let long = is_long(light) && letters >= LETTERS_OF_SHAPE;
-        let progress_mark = digits_masked(light, numbers, long.then_some(&mut *other));
-        let shape = (long && !progress_mark && first_row(first) == 0).then(|| {
+        let long = is_long(light) && letters >= LETTERS_OF_SHAPE && first_row(first) == 0;
+        let shape = (long && !digits_masked(light, numbers, other)).then(|| {
             // Without numbers the shape is the text.
             let shape = if numbers.is_empty() { light_digest } else { salted("output/light", salt, other.as_bytes()) };
             combine("outcome/shape", &[*head, shape, middle])
         });
-        Compared { light: combine("outcome", &[*head, light_text, middle]), shape, letters, progress_mark }
+        Compared { light: combine("outcome", &[*head, light_text, middle]), shape, letters }
     }
 }
 
@@ -353,11 +348,11 @@ fn read(
         (_, false) => Answer::read(text, json),
     };
     let compared = if left {
-        Compared { light: exact, shape: Some(exact), letters: LETTERS_COUNTED, progress_mark: false }
+        Compared { light: exact, shape: Some(exact), letters: LETTERS_COUNTED }
     } else {
         light.compare(clip(text), answer.as_mut(), glance, (volatile, salt, cut_short))
     };
-    let Compared { light: light_key, shape, letters, progress_mark } = compared;
+    let Compared { light: light_key, shape, letters } = compared;
     let said_in_json = if left { glance.json } else { answer.as_ref().map(|answer| answer.says) };
     let is_json = said_in_json.is_some();
     let said = said_in_json.unwrap_or_else(|| says(if left { text } else { &light.text }));
@@ -385,7 +380,6 @@ fn read(
         transient: failed && said.waiting || may_pass,
         waiting: if failed { said.certainly_waiting } else { said.waiting },
         letters,
-        progress_mark,
         echo: false,
         marks: failed.then(|| Marks::of(&result.output)),
     }
@@ -431,10 +425,10 @@ pub(crate) fn seen(text: &str, volatile: &Volatile) -> ComparedText {
         letters += normalise(&volatile.apply(last, &mut 0), Strength::Light, &mut light).letters;
     }
     let mut digitless = String::new();
-    let progress_mark = digits_masked(&light, &[(0, light.len())], Some(&mut digitless));
+    let progresses = digits_masked(&light, &[(0, light.len())], &mut digitless);
     let long = is_long(&light) && letters >= LETTERS_OF_SHAPE;
     // The middle of a clipped text counts byte for byte, digits included.
-    let shape = (long && !progress_mark && first_row(text) == 0 && middle.is_empty()).then_some(digitless);
+    let shape = (long && !progresses && first_row(text) == 0 && middle.is_empty()).then_some(digitless);
 
     let is_json = answer.is_some();
     let own = answer.as_mut().map(|answer| {
@@ -774,29 +768,6 @@ mod tests {
             (ok("all done"), false),
         ] {
             assert_eq!(facts(&result).waiting, expected, "{result:?}");
-        }
-    }
-
-    #[test]
-    fn marks_of_progress() {
-        for (text, expected) in [
-            ("42 %", true),
-            ("[10%] Building", true),
-            ("3/10 done", true),
-            ("(3 / 10)", true),
-            ("step 3 of 10.", true),
-            ("99.5%", true),
-            ("Seite 3 von 10", true),
-            ("página 3 de 10", true),
-            ("3 d 10 h", false),
-            ("on 2026/07/26", false),
-            ("src/3/10", false),
-            ("5 %d", false),
-            ("one of 10", false),
-            ("v1/2", false),
-            ("page 3", false),
-        ] {
-            assert_eq!(facts(&ok(text)).progress_mark, expected, "{text}");
         }
     }
 

@@ -182,12 +182,6 @@ pub(super) fn each_number(text: &[u8], mut take: impl FnMut(usize, usize)) {
     }
 }
 
-/// Whether a text contains one of the characters that follow a number reporting progress: a percent sign, a slash, or
-/// an `f` before a blank (`of`).
-pub(super) fn may_mark_progress(text: &[u8]) -> bool {
-    any(text, blocks::progress)
-}
-
 /// Whether `said` is true of one of a text's blocks. A block has `SEEN` bytes, so with more than [`BLOCK`] they
 /// overlap; at the end of the text it is padded with zeros.
 #[inline]
@@ -312,7 +306,7 @@ mod tests {
     fn whole_texts() {
         for length in [0, 1, 2, 63, 64, 65, 66, 67, 127, 128, 129, 130, 200] {
             let blank = alloc::vec![b'.'; length];
-            assert!(!may_mark_progress(&blank) && !holds_mark(&blank), "{length}");
+            assert!(!holds_mark(&blank), "{length}");
             assert_eq!(letters(&blank, 500), 0, "{length}");
             for place in 0..length {
                 let with = |part: &[u8]| {
@@ -320,8 +314,6 @@ mod tests {
                     text.splice(place..length.min(place + part.len()), part.iter().copied());
                     text
                 };
-                assert!(may_mark_progress(&with(b"%")) && may_mark_progress(&with(b"/")), "{place} of {length}");
-                assert!(may_mark_progress(&with(b"f ")) && !may_mark_progress(&with(b"f-")), "{place} of {length}");
                 for part in ["rro", "XCE", "Fat", "faI"] {
                     assert!(holds_mark(&with(part.as_bytes())), "{part} at {place} of {length}");
                 }

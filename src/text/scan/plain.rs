@@ -95,12 +95,6 @@ pub(super) fn triples(block: &[u8; BLOCK + 2], triples: &[[u8; 3]; 4]) -> bool {
     found.iter().fold(0, |all, found| all | found) != 0
 }
 
-pub(super) fn progress(block: &[u8; BLOCK + 1]) -> bool {
-    let pairs = block.iter().zip(block.iter().skip(1));
-    let tells = |byte: u8, next: u8| (byte == b'%') | (byte == b'/') | (byte == b'f') & (next == b' ');
-    pairs.fold(0_u8, |found, (byte, next)| found | u8::from(tells(*byte, *next))) != 0
-}
-
 /// One bit for every double quote, and one for every backslash, of which most blocks have none.
 #[inline]
 pub(super) fn quotes(block: &[u8; BLOCK]) -> (u64, u64) {

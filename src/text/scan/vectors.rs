@@ -122,12 +122,3 @@ pub(super) fn brackets(block: &[u8; BLOCK]) -> [u64; 4] {
         bits(|at| are(lower(bytes(block, at)), b'}')),
     ]
 }
-
-pub(super) fn progress(block: &[u8; BLOCK + 1]) -> bool {
-    let found = bits(|at| {
-        let here = bytes(block, at);
-        let of = v128_and(are(here, b'f'), are(bytes(block, at + 1), b' '));
-        v128_or(v128_or(are(here, b'%'), are(here, b'/')), of)
-    });
-    found != 0
-}
