@@ -42,15 +42,6 @@ pub(super) struct NameFeatures {
 }
 
 impl NameFeatures {
-    /// The features of no name.
-    pub(super) const NOTHING: Self = Self { named: FieldMeaning::Content, digits: false, part: EnvelopeFields(0) };
-
-    /// Whether the name tells nothing about its value.
-    #[inline]
-    pub(super) fn is_plain(self) -> bool {
-        self.named == FieldMeaning::Content && self.part == EnvelopeFields(0)
-    }
-
     pub(super) fn of(name: &str) -> Self {
         Self {
             named: named(name),
@@ -135,7 +126,7 @@ impl EnvelopeFields {
     }
 
     /// Whether a field of this name is masked in an envelope.
-    pub(super) fn numbers(name: &str) -> bool {
-        Self::of(name).0 & (Self::ID | Self::CREATED) != 0
+    pub(super) fn numbers(self) -> bool {
+        self.0 & (Self::ID | Self::CREATED) != 0
     }
 }

@@ -48,7 +48,6 @@ mod rows;
 mod safe;
 mod said;
 mod scan;
-mod shapes;
 mod shell;
 mod signature;
 mod similar;

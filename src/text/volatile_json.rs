@@ -13,7 +13,6 @@ pub(super) use skim::skim;
 use super::answer::{AnswerMeaning, SHORT};
 use super::lines::trimmed;
 use super::mask::{Span, Strength, is_volatile, normalise};
-use super::shapes::Shapes;
 use super::states::{is_under_way, is_waiting_state};
 use super::tape::{Node, Read, SHORTEST_EPOCH, Tag, Tape};
 use super::words::{Sieve, is_in, is_name_in, same, same_end};
@@ -114,11 +113,10 @@ pub(super) struct Answer<'a> {
     pub(super) says: AnswerMeaning,
 }
 
-/// Buffers that are reused, and the shapes of objects seen before.
+/// Buffers that are reused.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Buffers {
     tape: Tape,
-    shapes: Shapes,
     text: String,
 }
 
@@ -134,8 +132,8 @@ impl<'a> Answer<'a> {
         if text.len() > LONGEST {
             return None;
         }
-        let Buffers { tape, shapes, text: buffer } = buffers;
-        let mut read = tape.read(text, shapes)?;
+        let Buffers { tape, text: buffer } = buffers;
+        let mut read = tape.read(text)?;
         let mut says = AnswerMeaning::default();
         judge(&read, 0, &mut says, buffer, 0);
         says.negative |= lacks_text(&read);
@@ -446,7 +444,7 @@ mod tests {
                         FieldMeaning::Doing => drawn(value, true),
                         FieldMeaning::Content => false,
                     };
-                    !(goes || parts.wrap() && EnvelopeFields::numbers(name))
+                    !(goes || parts.wrap() && NameFeatures::of(name).part.numbers())
                 });
                 fields.values_mut().map(pruned).sum()
             }

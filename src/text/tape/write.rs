@@ -2,17 +2,25 @@
 
 use super::super::canonical::{number as canonical_number, quoted};
 use super::super::mask::{Span, first_digit};
-use super::super::shapes::{FIELDS, Written};
-use super::{GONE, Node, OWN, PLAIN, Read, Tag, VERBATIM, parsed};
+use super::{GONE, Node, OWN, PLAIN, Read, Tag, parsed};
 use alloc::{string::String, vec::Vec};
 
 impl Read<'_> {
     /// Appends a value, as `text` without any quoting or as canonical JSON; for JSON it adds to `numbers` where digits
     /// are.
+    #[inline]
     pub(in super::super) fn write(&mut self, at: u32, text: bool, out: &mut String, numbers: &mut Vec<Span>) {
         let node = self.node(at);
         match node.tag {
-            Tag::Null => out.push_str("null"),
+            Tag::Text => self.write_text(node, text, out, numbers),
+            Tag::List => self.write_list(at, text, out, numbers),
+            Tag::Object => self.write_object(at, text, out, numbers),
+            _ => self.write_word(node, text, out, numbers),
+        }
+    }
+
+    fn write_word(&self, node: Node, text: bool, out: &mut String, numbers: &mut Vec<Span>) {
+        match node.tag {
             Tag::True => out.push_str("true"),
             Tag::False => out.push_str("false"),
             Tag::Time => out.push_str(if text { "<time>" } else { "\"<time>\"" }),
@@ -27,12 +35,11 @@ impl Read<'_> {
                     numbers.push((start, out.len()));
                 }
             }
-            Tag::Text => self.write_text(node, text, out, numbers),
-            Tag::List => self.write_list(at, text, out, numbers),
-            Tag::Object => self.write_object(at, text, out, numbers),
+            _ => out.push_str("null"),
         }
     }
 
+    #[inline]
     fn write_text(&self, node: Node, text: bool, out: &mut String, numbers: &mut Vec<Span>) {
         let start = out.len();
         if text {
@@ -50,6 +57,7 @@ impl Read<'_> {
         }
     }
 
+    #[inline(never)]
     fn write_list(&mut self, at: u32, text: bool, out: &mut String, numbers: &mut Vec<Span>) {
         if !text {
             out.push('[');
@@ -71,131 +79,55 @@ impl Read<'_> {
     }
 
     /// Writes the fields sorted by name; of several with one name, the last.
+    #[inline(never)]
     fn write_object(&mut self, at: u32, text: bool, out: &mut String, numbers: &mut Vec<Span>) {
         if !text {
             out.push('{');
         }
-        let node = self.node(at);
-        let sorted = self.shapes.sorted(node.shape);
-        if sorted.is_empty() {
-            self.write_unsorted(at, text, out, numbers);
-        } else {
-            // The index of each field's value, if they do not simply follow one another.
-            let mut places = [0; FIELDS];
-            let simple = node.from == at + 1 + node.to;
-            if !simple {
-                let mut children = self.children(at);
-                for place in &mut places {
-                    let Some(value) = children.next(self) else { break };
-                    *place = value;
-                }
-            }
-            let mut first = true;
-            for field in sorted {
-                let value = match places.get(usize::from(field.place)) {
-                    Some(value) if !simple => *value,
-                    _ => at + 1 + u32::from(field.place),
-                };
-                let node = self.node(value);
-                if node.is(GONE) {
-                    continue;
-                }
-                let verbatim = node.is(VERBATIM) && field.back != 0;
-                match (verbatim, text) {
-                    (true, true) => self.write_plainly(node, *field, out),
-                    (true, false) => self.write_verbatim(node, *field, first, out, numbers),
-                    (false, _) => self.write_field(value, node, (first, text), out, numbers),
-                }
-                first = false;
-            }
-        }
-        if !text {
-            out.push('}');
-        }
-    }
-
-    /// The same for an object without a stored shape.
-    #[inline(never)]
-    fn write_unsorted(&mut self, at: u32, text: bool, out: &mut String, numbers: &mut Vec<Span>) {
         let base = self.tape.fields.len();
         let mut children = self.children(at);
         while let Some(value) = children.next(self) {
             let node = self.node(value);
             if !node.is(GONE) {
-                self.insert(base, begins(self.name(node)), value);
+                self.insert(base, self.named(node).map_or(0, |name| name.begins), value);
             }
         }
         let end = self.tape.fields.len();
         for index in base..end {
             let Some((_, value)) = self.tape.fields.get(index).copied() else { break };
-            self.write_field(value, self.node(value), (index == base, text), out, numbers);
+            if text {
+                out.push_str(self.name(self.node(value)));
+                out.push_str(": ");
+                self.write(value, text, out, numbers);
+                out.push_str("; ");
+            } else {
+                if index > base {
+                    out.push(',');
+                }
+                self.write_name(self.node(value), out, numbers);
+                self.write(value, text, out, numbers);
+            }
         }
         self.tape.fields.truncate(base);
-    }
-
-    #[inline(never)]
-    fn write_field(
-        &mut self,
-        at: u32,
-        value: Node,
-        (first, text): (bool, bool),
-        out: &mut String,
-        numbers: &mut Vec<Span>,
-    ) {
-        if text {
-            out.push_str(self.name(value));
-            out.push_str(": ");
-            self.write(at, text, out, numbers);
-            out.push_str("; ");
-            return;
-        }
-        if !first {
-            out.push(',');
-        }
-        self.write_name(value, out, numbers);
-        out.push(':');
-        self.write(at, text, out, numbers);
-    }
-
-    /// Appends a field that is canonical in the source, name and value at once, together with the comma before it if
-    /// there is one.
-    #[inline(always)]
-    fn write_verbatim(&self, value: Node, field: Written, first: bool, out: &mut String, numbers: &mut Vec<Span>) {
-        let mark = u32::from(value.tag == Tag::Text);
-        let comma = field.comma & !first;
-        if !first && !comma {
-            out.push(',');
-        }
-        let from = value.from - mark - u32::from(field.back) - u32::from(comma);
-        out.push_str(self.text.get(from as usize..(value.to + mark) as usize).unwrap_or_default());
-        let end = out.len();
-        match value.tag {
-            Tag::Number => numbers.push((end - (value.to - value.from) as usize, end)),
-            Tag::Text if !value.is(PLAIN) => {
-                let text = self.text.as_bytes().get(value.from as usize..value.to as usize).unwrap_or_default();
-                let digit = first_digit(text).unwrap_or_default();
-                numbers.push((end - 1 - text.len() + digit, end));
-            }
-            _ => {}
+        if !text {
+            out.push('}');
         }
     }
 
-    /// Appends as text a field whose name and value are canonical in the source.
-    #[inline(always)]
-    fn write_plainly(&self, value: Node, field: Written, out: &mut String) {
-        let colon = (value.from - u32::from(value.tag == Tag::Text)) as usize - 1;
-        // `back` counts both quotation marks and the colon.
-        let name = colon + 2 - usize::from(field.back);
-        out.push_str(self.text.get(name..colon - 1).unwrap_or_default());
-        out.push_str(": ");
-        out.push_str(self.text.get(value.from as usize..value.to as usize).unwrap_or_default());
-        out.push_str("; ");
-    }
-
+    /// Appends the name of the field with this value, and a colon.
+    #[inline]
     fn write_name(&self, value: Node, out: &mut String, numbers: &mut Vec<Span>) {
+        let Some(name) = self.named(value) else { return };
         let start = out.len();
-        quoted(self.name(value), out);
-        note_digits(start, out, numbers);
+        if name.escaped {
+            quoted(self.tape.name(name), out);
+            out.push(':');
+        } else {
+            out.push_str(self.tape.texts.get(name.from as usize..name.to as usize).unwrap_or_default());
+        }
+        if name.told.digits || name.escaped {
+            note_digits(start, out, numbers);
+        }
     }
 
     /// Inserts a field in its place among those from `base` on. Objects with many fields mostly have them in order, or
@@ -224,13 +156,6 @@ fn note_digits(start: usize, out: &str, numbers: &mut Vec<Span>) {
     if let Some(digit) = out.as_bytes().get(start..).and_then(first_digit) {
         numbers.push((start + digit, out.len()));
     }
-}
-
-/// The first eight bytes of a name, for comparing them at once.
-fn begins(name: &str) -> u64 {
-    let mut bytes = [0; 8];
-    bytes.iter_mut().zip(name.bytes()).for_each(|(to, from)| *to = from);
-    u64::from_be_bytes(bytes)
 }
 
 /// Up to this many fields are sorted by linear search.
