@@ -45,7 +45,7 @@ impl Request {
     fn of(event: &Event) -> Option<Self> {
         let (goal, words) = match &event.body {
             Body::ToolCall(call) => request_words(call, &ToolName::of(&call.tool))?,
-            Body::Message(message) => (Goal::of(&message.text, core::iter::empty()), goal_words(&message.text)),
+            Body::Message(message) => (Goal::of(&message.text), goal_words(&message.text)),
             _ => return None,
         };
         (goal.weight() != 0).then_some(Self { goal, words })

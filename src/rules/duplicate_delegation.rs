@@ -75,7 +75,7 @@ impl Rule for DuplicateDelegation {
         let asked = (call.asks == Asks::Prose).then(|| delegated(payload, &payload.named))?;
         let prompt = salted("delegation", cx.salt, asked?.as_bytes());
         // The recipient is not part of the subject.
-        let goal = Goal::of(asked?, core::iter::empty());
+        let goal = Goal::of(asked?);
         let exact = state.prompts.take(|known| known.prompt == prompt);
         let known = exact.or_else(|| state.prompts.take(|known| is_same(&goal, &known.goal)));
         let mut known =

@@ -60,7 +60,7 @@ impl Habit {
             return false;
         }
         let text = head(text, REACTION);
-        let reaction = Goal::of(text, core::iter::empty());
+        let reaction = Goal::of(text);
         let stock = reaction.weight() > 0
             && self.reactions.iter().any(|before| reaction.kinship(before).within >= tuned::REACTION_ALIKE.get());
         self.reactions.push(reaction, REACTIONS);

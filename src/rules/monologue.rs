@@ -270,7 +270,7 @@ impl Rule for Monologue {
         let known = state.take(key);
         if known.is_none() {
             let names = state.texts.iter().any(|text| text.agent == agent && text.times > 1)
-                && Goal::of(&message.text, core::iter::empty()).parts().any(|(_, weight)| Goal::names(weight));
+                && Goal::of(&message.text).parts().any(|(_, weight)| Goal::names(weight));
             // A new text from another agent is a response; one it has said before is not.
             for text in state.texts.iter_mut() {
                 if text.agent != agent {

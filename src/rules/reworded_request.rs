@@ -123,9 +123,9 @@ impl State {
     /// One agent asks another.
     fn asks_another(&mut self, request: &Collaboration, cx: &Cx<'_>) -> Option<Signal> {
         let way = |from: &str, to: &str| mark(combine("way", &[agent_key(from), agent_key(to)]));
-        let names = Goal::of(&request.request, core::iter::empty()).parts().any(|(_, weight)| Goal::names(weight));
+        let names = Goal::of(&request.request).parts().any(|(_, weight)| Goal::names(weight));
         // The same question to several agents is a round of questions.
-        let goal = Goal::of(&request.request, core::iter::once(beside("to", &request.to)));
+        let goal = Goal::with(&request.request, &mut core::iter::once(beside("to", &request.to)));
         let asking = NewRequest {
             goal: &goal,
             call: salted("collaboration", cx.salt, request.request.as_bytes()),
@@ -262,7 +262,7 @@ impl Rule for RewordedRequest {
                 if !step.facts.echo || !reads_as_prose(&result.output) {
                     return None;
                 }
-                let goal = Goal::of(&result.output, core::iter::empty());
+                let goal = Goal::of(&result.output);
                 state.said(&OWN_WORDS, call, call.tool, goal, (step.sighting, step.onset), cx)
             }
             // A user's message may order the next text of this kind.

@@ -260,7 +260,7 @@ impl Talk {
     fn hands_over(&mut self, call: &Payload<'_>, cx: &Cx<'_>) -> Option<Signal> {
         self.thoughts = None;
         for said in custody::said(call) {
-            if self.learn(&said, &Goal::of(&said, core::iter::empty())).report {
+            if self.learn(&said, &Goal::of(&said)).report {
                 self.custody.ends();
             }
             if self.custody.counts(&said, cx.salt) {
@@ -278,7 +278,7 @@ impl Talk {
 
     /// An agent asks another one. If it was asked itself before, it hands on what it was asked for.
     fn asks_another(&mut self, asked: &Collaboration, cx: &Cx<'_>) -> Option<Signal> {
-        let goal = Goal::of(&asked.request, core::iter::empty());
+        let goal = Goal::of(&asked.request);
         let news = self.learn(&asked.request, &goal);
         let [from, to] = [&asked.from, &asked.to].map(|agent| custody::with(agent_key(agent), cx.salt));
         if news.report || !self.custody.had(from) {
@@ -302,7 +302,7 @@ impl Talk {
 
     /// The host says something on behalf of the user: if it names something new, the talk about it starts over.
     fn hears_host(&mut self, text: &str) {
-        if self.learn(text, &Goal::of(text, core::iter::empty())).named {
+        if self.learn(text, &Goal::of(text)).named {
             self.messages.clear();
         }
     }
@@ -352,7 +352,7 @@ impl Talk {
     /// The user speaks.
     fn hears(&mut self, text: &str, cx: &Cx<'_>) -> Option<Signal> {
         self.speaks(cx.onset.at);
-        let goal = Goal::of(text, core::iter::empty());
+        let goal = Goal::of(text);
         let heard = self.learn(text, &goal);
         let named = heard.named;
         let fresh = heard.is_fresh(&goal);
@@ -440,7 +440,7 @@ impl Talk {
             return None;
         }
         let text = unlabelled(text);
-        let goal = Goal::of(text, core::iter::empty());
+        let goal = Goal::of(text);
         let said = self.learn(text, &goal);
         if said.counts || said.report {
             self.custody.ends();

@@ -184,10 +184,10 @@ pub(crate) fn plain_words(text: &str) -> impl Iterator<Item = u32> {
     long.map(|word| hash_of(word, STEM))
 }
 
-/// The words of a text with a digit, hashed as in a goal, and the number of characters of each.
-pub(crate) fn figures(text: &str) -> impl Iterator<Item = (u32, usize)> {
+/// The words of a text with a digit, each with its hash as in a goal.
+pub(crate) fn figures(text: &str) -> impl Iterator<Item = (u32, &str)> {
     let marked = words(clipped(text)).map(|word| word.text).filter(|word| has_figure(word));
-    marked.map(|word| (hash_of(word, usize::MAX), word.chars().count()))
+    marked.map(|word| (hash_of(word, usize::MAX), word))
 }
 
 /// Length limit in bytes of a quotation that names something.
@@ -210,15 +210,20 @@ pub(crate) fn goal_words(text: &str) -> Vec<(u32, String)> {
     let text = clipped(text);
     // Behind another word, so that its capital counts.
     let kept = words(text).filter_map(|word| {
-        let goal = Goal::of(&format!("x {}", word.text), core::iter::empty());
+        let goal = Goal::of(&format!("x {}", word.text));
         goal.words.first().map(|hash| (*hash, word.text.into()))
     });
     kept.collect()
 }
 
 impl Goal {
+    /// The goal of a text.
+    pub(crate) fn of(text: &str) -> Self {
+        Self::with(text, &mut core::iter::empty())
+    }
+
     /// The goal of a text and of the values `beside` it.
-    pub(crate) fn of(text: &str, beside: impl Iterator<Item = u32>) -> Self {
+    pub(crate) fn with(text: &str, beside: &mut dyn Iterator<Item = u32>) -> Self {
         let text = clipped(text);
         let mut found: Vec<(u32, bool)> = Vec::new();
         let (mut capitals, mut inner) = (0_usize, 0_usize);
@@ -395,7 +400,7 @@ mod tests {
     use super::*;
 
     fn goal(text: &str) -> Goal {
-        Goal::of(text, core::iter::empty())
+        Goal::of(text)
     }
 
     #[test]
@@ -461,8 +466,8 @@ mod tests {
 
     #[test]
     fn what_stands_beside_is_an_object() {
-        let one = Goal::of("please confirm the meeting tomorrow", [beside("to", "ana")].into_iter());
-        let other = Goal::of("please confirm the meeting tomorrow", [beside("to", "ben")].into_iter());
+        let one = Goal::with("please confirm the meeting tomorrow", &mut [beside("to", "ana")].into_iter());
+        let other = Goal::with("please confirm the meeting tomorrow", &mut [beside("to", "ben")].into_iter());
         let kinship = other.kinship(&one);
         assert!(kinship.plus && kinship.minus);
         assert_eq!(one.kinship(&one), Kinship { alike: 100, within: 100, ..Kinship::default() });

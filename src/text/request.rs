@@ -110,7 +110,7 @@ const OPERATORS: [&str; 7] = ["&&", "||", "|", ">", ">>", "<<", "2>&1"];
 /// What a call asks for, to be compared with other requests: the text of its request and the short values beside it.
 pub(crate) fn request_goal(call: &ToolCall, named: &ToolName) -> Option<Goal> {
     let (asked, scalars) = request(call, named)?;
-    Some(Goal::of(asked, scalars.map(|(name, value)| beside(name, &value))))
+    Some(Goal::with(asked, &mut scalars.map(|(name, value)| beside(name, &value))))
 }
 
 /// The same, and for people the words and values that it consists of, each with its hash.
@@ -119,7 +119,7 @@ pub(crate) fn request_words(call: &ToolCall, named: &ToolName) -> Option<(Goal, 
     let scalars: Vec<_> = scalars.collect();
     let mut words = goal_words(asked);
     words.extend(scalars.iter().map(|(name, value)| (beside(name, value), format!("{name}={value}"))));
-    Some((Goal::of(asked, scalars.iter().map(|(name, value)| beside(name, value))), words))
+    Some((Goal::with(asked, &mut scalars.iter().map(|(name, value)| beside(name, value))), words))
 }
 
 /// The text of a request and the short values beside it.
@@ -164,7 +164,7 @@ pub(crate) fn sent(call: &ToolCall) -> Option<(Goal, Key)> {
         map.iter().filter_map(|(name, value)| Some((name, value.as_str()?))).max_by_key(|(_, text)| text.len())?;
     let rest = map.iter().filter(|(name, _)| *name != said && !is_name_in(HEADINGS, name));
     let rest: Vec<Key> = rest.map(|(name, value)| beside(name, &value.to_string()).into()).collect();
-    is_sentence(text).then(|| (Goal::of(text, core::iter::empty()), combine("beside", &rest)))
+    is_sentence(text).then(|| (Goal::of(text), combine("beside", &rest)))
 }
 
 /// Whether a text reads as a sentence rather than as code or a command.

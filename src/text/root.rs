@@ -6,7 +6,6 @@ use super::late::{CallArguments, CallFeature};
 use super::lines::{Lines, first_line, trimmed};
 use super::mask::Span;
 use super::scan::{BLOCK, MARKED, holds_mark, padded, unmarked_line_ends};
-use super::sorted;
 use super::words::{Sum, has_figure, is_in, runs, same_start, spaced};
 use crate::codec::codec;
 use crate::model::ToolCall;
@@ -499,22 +498,12 @@ impl Tokens {
 
     fn of_text(text: &str) -> Self {
         let text = ends::head(text, BYTES);
-        let mut hashes = Vec::with_capacity(text.len() / 4);
-        each_token(text, |hash| hashes.push(hash));
-        let hashes = sorted(hashes);
-        let mut tokens = Self { counts: Vec::new(), all: u32::try_from(hashes.len()).unwrap_or(u32::MAX) };
-        for same in hashes.chunk_by(|one, next| one == next) {
-            let count = u32::try_from(same.len()).unwrap_or(u32::MAX);
-            tokens.counts.extend(same.first().map(|hash| (*hash, count)));
-        }
-        if tokens.counts.len() > TOKENS {
-            // Only the first [`TOKENS`] distinct ones and their repetitions count.
-            tokens = Self::default();
-            each_token(text, |hash| tokens.add(hash));
-        }
+        let mut tokens = Self::default();
+        each_token(text, |hash| tokens.add(hash));
         tokens
     }
 
+    /// Only the first [`TOKENS`] distinct ones and their repetitions count.
     fn add(&mut self, hash: u32) {
         match self.counts.binary_search_by_key(&hash, |(known, _)| *known) {
             Ok(at) => {

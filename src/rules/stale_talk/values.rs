@@ -49,9 +49,10 @@ impl Values {
     }
 }
 
-/// The values that a text gives, of at least `shortest` characters each.
+/// The values that a text gives, of at least `shortest` characters each. A year is part of a date and no value by itself.
 fn values(text: &str, shortest: usize, salt: u64) -> impl Iterator<Item = u32> {
-    let long = figures(text).filter(move |(_, characters)| *characters >= shortest);
+    let is_year = |word: &str| matches!(word.as_bytes(), [b'1', b'9', _, _] | [b'2', b'0', _, _]);
+    let long = figures(text).filter(move |(_, word)| word.chars().count() >= shortest && !is_year(word));
     long.take(VALUES).map(move |(figure, _)| mark(combine("value", &[figure.into(), salt])))
 }
 
