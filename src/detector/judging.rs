@@ -518,6 +518,8 @@ impl<'a> Judging<'a> {
         if changed.is_some_and(|call| call.makes_another()) {
             facts.acknowledged_as(&result.output);
         }
+        // What a call has set going need not be set going again.
+        facts.waiting &= !changed.is_some_and(|call| !call.writes && !call.polling);
         let remade = changed.is_some_and(|call| self.run.counted.remakes(call.key)) && !untold;
         let mut changes = [Visibility::Own, sees, Visibility::All].map(|sees| Changes::before(&self.run.counted, sees));
         if let Some(call) = changed {

@@ -216,7 +216,7 @@ impl Around<'_> {
         if digit == start && before != b'.' {
             let time = match end_of_digits(self.bytes, start) - start {
                 1 | 2 if before != b':' => self.clock(start),
-                4 | 8 => self.date_time(start),
+                4 | 8 | 14 => self.date_time(start),
                 _ => None,
             };
             if let Some(to) = time {
@@ -246,6 +246,14 @@ impl Around<'_> {
         }
         if is_hex() && word.iter().any(|byte| is(*byte, LETTER)) {
             return Some((start, end, "<hex>"));
+        }
+        // At the end of a name that a program gives to what it writes: `scan_a97d71.txt`.
+        if let Some(suffix) = word.rsplit(|byte| *byte == b'_').next()
+            && (6..word.len()).contains(&suffix.len())
+            && all_hex(suffix)
+            && [LETTER, DIGIT].iter().all(|class| suffix.iter().any(|byte| is(*byte, *class)))
+        {
+            return Some((end - suffix.len(), end, "<hex>"));
         }
         if let Some(to) = self.labelled(start, word) {
             return Some((start, to, "<id>"));
@@ -286,8 +294,8 @@ impl Around<'_> {
         self.clock_end(end)
     }
 
-    /// `2026-07-26T12:01`, with or without seconds, fraction and zone; `20260726T120101Z`; `2026-07-26_12-01-01`. A
-    /// date alone is content.
+    /// `2026-07-26T12:01`, with or without seconds, fraction and zone; `20260726T120101Z`, `20260726120101`;
+    /// `2026-07-26_12-01-01`. A date alone is content.
     fn date_time(&self, at: usize) -> Option<usize> {
         let end = end_of_digits(self.bytes, at);
         match end - at {
@@ -296,6 +304,7 @@ impl Around<'_> {
                 let end = self.digits(self.literal(end, b"T")?, 6)?;
                 return self.word_ends(self.zone(end));
             }
+            14 => return self.word_ends(end).filter(|_| self.is_compact(at)),
             _ => return None,
         }
         let end = self.digits(self.literal(end, b"-/")?, 2)?;
@@ -306,6 +315,17 @@ impl Around<'_> {
             let end = self.digits(self.literal(self.digits(time, 2)?, b":")?, 2)?;
             self.word_ends(self.zone(end))
         })
+    }
+
+    /// Whether fourteen digits are a date of the years 2000 to 2099 and a time, to the second.
+    fn is_compact(&self, at: usize) -> bool {
+        let two = |place: usize| (self.byte(at + place) - b'0') * 10 + (self.byte(at + place + 1) - b'0');
+        two(0) == 20
+            && (1..=12).contains(&two(4))
+            && (1..=31).contains(&two(6))
+            && two(8) < 24
+            && two(10) < 60
+            && two(12) <= 60
     }
 
     /// `12_01_01`, `12-01-01_485Z`: as in file names.
