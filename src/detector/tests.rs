@@ -169,6 +169,21 @@ fn a_refused_chunk_changes_nothing() {
 }
 
 #[test]
+fn numbers_that_the_state_cannot_hold_are_refused() {
+    let mut detector = json::detector("{}").unwrap();
+    for (field, most, beyond) in [
+        ("at", "253402300799999", "253402300800000"),
+        ("at", "-253402300799999", "-253402300800000"),
+        ("at", "0", "-9223372036854775808"),
+        ("step", "18446744073709551614", "18446744073709551615"),
+    ] {
+        let event = |number: &str| ev(&format!(r#"{{"type":"output","text":"x","{field}":{number}}}"#));
+        assert!(detector.record(&event(most)).is_ok(), "{field} {most}");
+        assert_eq!(detector.record(&event(beyond)).unwrap_err().field.as_deref(), Some(field), "{beyond}");
+    }
+}
+
+#[test]
 fn a_forged_snapshot_keeps_to_the_caps_of_the_counters() {
     let forged = |forge: &dyn Fn(&mut Detector)| {
         let mut detector = json::detector("{}").unwrap();

@@ -23,7 +23,7 @@ pub struct Event {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Context {
-    /// Event time in milliseconds since the Unix epoch, before the year 10000.
+    /// Event time in milliseconds since the Unix epoch, before the year 10000 and at most as long before the epoch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<i64>,
     /// The run; the default run if absent.
@@ -41,7 +41,7 @@ pub struct Context {
     /// The assistant turn. Calls of a parallel batch share it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub round: Option<String>,
-    /// The host's own step number, repeated in evidence.
+    /// The host's own step number, less than 18446744073709551615, repeated in evidence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<u64>,
     /// Produced by the host or by Loopwarden's own guidance: never evidence and never counted against the agent.

@@ -128,7 +128,8 @@ fn body() -> impl Strategy<Value = Body> {
 fn context() -> impl Strategy<Value = Context> {
     let name = |names: Vec<&'static str>| option::of(select(names).prop_map(str::to_owned));
     let (run, agent) = (name(vec!["run-one", "run-two"]), name(vec!["agent-one", "agent-two"]));
-    let at = option::weighted(0.3, prop_oneof![9 => 0..10_000_000_i64, 1 => i64::MIN..=253_402_300_799_999]);
+    let at =
+        option::weighted(0.3, prop_oneof![9 => 0..10_000_000_i64, 1 => -253_402_300_799_999..=253_402_300_799_999_i64]);
     let tokens = option::weighted(0.2, any::<u64>());
     (run, agent, at, option::of(any::<u64>()), proptest::bool::weighted(0.1), tokens).prop_map(
         |(run, agent, at, step, synthetic, tokens)| Context {

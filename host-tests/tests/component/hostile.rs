@@ -125,10 +125,10 @@ fn strings_of_every_kind() {
 #[test]
 fn numbers_at_their_limits() {
     let mut sandbox = sandbox();
-    for at in [i64::MIN, -1, 0, 1, 253_402_300_799_999, i64::MAX] {
+    for at in [i64::MIN, -253_402_300_799_999, -1, 0, 1, 253_402_300_799_999, i64::MAX] {
         for mut event in every_type() {
             event.context.at = Some(at);
-            event.context.step = Some(u64::MAX);
+            event.context.step = Some(u64::MAX - 1);
             (event.context.tokens, event.context.cost_micros) = (Some(u64::MAX), Some(u64::MAX));
             match &mut event.body {
                 EventBody::ToolResult(result) => result.exit_code = Some(i32::MIN),

@@ -117,7 +117,7 @@ fn event(random: &mut Random) -> Event {
         context.at = Some(random.one_of(&CLOCKS));
     }
     if random.byte() < 16 {
-        context.step = Some(random.one_of(&[0, 1, u64::from(u32::MAX), u64::MAX]));
+        context.step = Some(random.one_of(&[0, 1, u64::from(u32::MAX), u64::MAX - 1]));
         (context.tokens, context.cost_micros) = (Some(u64::MAX), Some(u64::MAX));
     }
     event

@@ -1228,7 +1228,7 @@ export interface Context {
    */
   agent?: string | null;
   /**
-   * Event time in milliseconds since the Unix epoch, before the year 10000.
+   * Event time in milliseconds since the Unix epoch, before the year 10000 and at most as long before the epoch.
    */
   at?: number | null;
   /**
@@ -1254,7 +1254,7 @@ export interface Context {
    */
   run?: string | null;
   /**
-   * The host's own step number, repeated in evidence.
+   * The host's own step number, less than 18446744073709551615, repeated in evidence.
    */
   step?: number | null;
   /**
