@@ -584,14 +584,20 @@ impl<A: Codec, B: Codec, C: Codec> Codec for (A, B, C) {
 
 /// Implements [`Codec`] field by field: `codec!(struct Name { fields })`, or `codec!(enum Name { Variant: number })`
 /// with discriminants from 0 on. A missing field or variant is a compile error. A trailing `raw` means that the texts
-/// may be a host's own, with control characters.
+/// may be a host's own, with control characters. Fields after a semicolon are derived from others: they are not written,
+/// and read as their defaults.
 macro_rules! codec {
     (@raw raw) => { true };
     (@raw) => { false };
-    (struct $name:ident $(<$($of:ident),+>)? { $($field:ident),* $(,)? } $($raw:ident)?) => {
+    (struct $name:ident $(<$($of:ident),+>)? {
+        $($field:ident),* $(,)? $(; $($derived:ident),* $(,)?)?
+    } $($raw:ident)?) => {
         impl $(<$($of: $crate::codec::Codec),+>)? $crate::codec::Codec for $name $(<$($of),+>)? {
             const SIZE: usize = {
-                let size = (0 $(+ $crate::codec::size(|value: &Self| &value.$field))*).next_multiple_of(8);
+                let size = (0
+                    $(+ $crate::codec::size(|value: &Self| &value.$field))*
+                    $($(+ $crate::codec::size(|value: &Self| &value.$derived))*)?)
+                .next_multiple_of(8);
                 assert!(size_of::<Self>() <= size);
                 size
             };
@@ -602,14 +608,17 @@ macro_rules! codec {
             }
 
             fn put(&self, to: &mut ::alloc::vec::Vec<u8>) {
-                let Self { $($field),* } = self;
+                let Self { $($field,)* $($($derived: _,)*)? } = self;
                 $($crate::codec::Codec::put($field, to);)*
             }
 
             fn take(from: &mut $crate::codec::Reader<'_>) -> Self {
                 const RAW: bool = $crate::codec::codec!(@raw $($raw)?);
                 from.raw(RAW);
-                let taken = Self { $($field: $crate::codec::Codec::take(from)),* };
+                let taken = Self {
+                    $($field: $crate::codec::Codec::take(from),)*
+                    $($($derived: Default::default(),)*)?
+                };
                 from.plain(RAW);
                 taken
             }
@@ -714,6 +723,14 @@ mod tests {
     }
     codec!(struct Everything { numbers, signed, flag, texts, shapes, pair });
 
+    #[derive(Debug, Default, PartialEq)]
+    struct Share {
+        part: u64,
+        whole: u64,
+        rate: u64,
+    }
+    codec!(struct Share { part, whole; rate });
+
     fn everything() -> Everything {
         Everything {
             numbers: (255, 65_535, u32::MAX),
@@ -732,6 +749,13 @@ mod tests {
     fn what_is_written_is_read() {
         assert_eq!(decode(&encode(&everything())), Some(everything()));
         assert_eq!(decode(&encode(&Everything::default())), Some(Everything::default()));
+    }
+
+    #[test]
+    fn what_is_derived_is_not_written() {
+        let bytes = encode(&Share { part: 1, whole: 2, rate: 500 });
+        assert_eq!(bytes, [1, 2]);
+        assert_eq!(decode(&bytes), Some(Share { part: 1, whole: 2, rate: 0 }));
     }
 
     #[test]

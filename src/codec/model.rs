@@ -51,13 +51,13 @@ codec!(struct Finding {
 
 codec!(struct LevelCounts { observe, nudge, block, gate, halt });
 codec!(struct RuleMetrics { detections, levels, acknowledged });
-codec!(struct AgentLoops { events, loops, rate });
+codec!(struct AgentLoops { events, loops; rate });
 codec!(struct LoopMetrics {
-    detected, tasks, tasks_with_loops, task_rate, average_loops_per_task, agents, gates, loops_before_gate,
-    average_loops_before_gate, resets, resolved, resolution_ms,
+    detected, tasks, tasks_with_loops, agents, gates, loops_before_gate, resets, resolved, resolution_ms;
+    task_rate, average_loops_per_task, average_loops_before_gate,
 });
 codec!(struct Metrics {
-    events, verdicts, detections, rules, detections_by_agent, loops, runs, bytes, runs_evicted, tasks_evicted,
-    task_parts_evicted, patterns_cut_short, results_without_call, runs_collected, resets, resolved, resolution_ms, phase_visits_blocked, transitions_blocked,
-    cycles_detected, hitl_triggered,
+    events, verdicts, detections, rules, detections_by_agent, loops, runs_evicted, tasks_evicted, task_parts_evicted,
+    patterns_cut_short, results_without_call, runs_collected, resets, resolved, resolution_ms, phase_visits_blocked, transitions_blocked,
+    cycles_detected, hitl_triggered; runs, bytes,
 });

@@ -58,7 +58,7 @@ impl Codec for Marks {
 
     fn take(from: &mut Reader<'_>) -> Self {
         let count = from.count();
-        let (marks, _) = from.bytes(4 * count).as_chunks::<4>();
+        let (marks, _) = from.bytes(count.saturating_mul(4)).as_chunks::<4>();
         Self { marks: marks.iter().map(|mark| u32::from_le_bytes(*mark)).collect(), oldest: 0 }
     }
 }
