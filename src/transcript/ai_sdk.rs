@@ -31,7 +31,7 @@ impl FormatReader for Reader {
     }
 
     fn end(&mut self, out: &mut Out) {
-        self.stream.whole(out);
+        self.stream.end(out);
     }
 }
 

@@ -117,17 +117,21 @@ impl Stream {
 
     /// The result of a call, preceded by calls known only from their streamed arguments.
     fn answer(&mut self, out: &mut Out, map: &Map<String, Value>, outcome: Outcome, output: String) {
+        self.end(out);
+        out.result(&out.context(), result(map, outcome, output));
+    }
+
+    /// Writes the texts so far, and the calls known only from their streamed arguments.
+    pub(super) fn end(&mut self, out: &mut Out) {
         self.whole(out);
-        let context = out.context();
         for StreamedCall { id, tool, args, .. } in core::mem::take(&mut self.calls) {
-            let called = out.in_round(&context);
+            let called = out.in_round(&out.context());
             out.call(&called, tool, Some(&Value::String(args)), id);
         }
-        out.result(&context, result(map, outcome, output));
     }
 
     /// Writes the texts so far, which are complete.
-    pub(super) fn whole(&mut self, out: &mut Out) {
+    fn whole(&mut self, out: &mut Out) {
         for StreamedText { channel, text, .. } in core::mem::take(&mut self.said) {
             if !text.is_empty() {
                 let context = out.in_round(&out.context());

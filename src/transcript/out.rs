@@ -270,12 +270,7 @@ impl Out {
         let stamp = stamp.filter(|stamp| !stamp.is_null())?;
         let at = match stamp {
             Value::String(text) => time::millis(text).or_else(|| time::millis(&format!("{text}Z"))),
-            // As seconds up to the year 5138; as milliseconds from 1973 on.
-            Value::Number(number) => match number.as_i64() {
-                Some(seconds @ 0..100_000_000_000) => Some(seconds.saturating_mul(1000)),
-                Some(millis) => Some(millis),
-                None => seconds_text(&number.to_string()),
-            },
+            Value::Number(number) => time_of_number(&number.to_string()),
             _ => None,
         };
         if at.is_none() {
@@ -442,12 +437,17 @@ fn holds_list(element: Piece<'_>, keys: &[&str]) -> bool {
         && members.iter().any(|(key, piece)| keys.contains(key) && piece.is_list())
 }
 
-/// Seconds with a fraction, such as `1767323045.678`, in milliseconds, without floating point.
-fn seconds_text(text: &str) -> Option<i64> {
-    let (seconds, fraction) = text.split_once('.').unwrap_or((text, ""));
+/// A number of seconds, up to the year 5138, or of milliseconds, from 1973 on: `1767323045.678` in milliseconds, without
+/// floating point.
+fn time_of_number(number: &str) -> Option<i64> {
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let whole: i64 = whole.parse().ok()?;
+    if whole.unsigned_abs() >= 100_000_000_000 {
+        return Some(whole);
+    }
     let digits = fraction.bytes().take_while(u8::is_ascii_digit).chain(*b"000").take(3);
     let thousandths = digits.fold(0, |sum, digit| sum * 10 + i64::from(digit.saturating_sub(b'0')));
-    seconds.parse::<i64>().ok()?.checked_mul(1000)?.checked_add(thousandths)
+    Some(whole * 1000 + if number.starts_with('-') { -thousandths } else { thousandths })
 }
 
 /// The digest of an entry, without cache markers, which move on with every request.

@@ -434,6 +434,23 @@ fn any_value_anywhere() {
 }
 
 #[test]
+fn times_in_numbers() {
+    for (stamp, at) in [
+        ("1767323045", 1_767_323_045_000),
+        ("1767323045.678", 1_767_323_045_678),
+        ("1767323045678", 1_767_323_045_678),
+        ("1767323045678.5", 1_767_323_045_678),
+        ("0.5", 500),
+        ("-1", -1_000),
+        ("-1.5", -1_500),
+        ("-0.25", -250),
+    ] {
+        let line = format!(r#"{{"type":"user","timestamp":{stamp},"message":{{"content":"a"}}}}"#);
+        assert_eq!(claude(&[&line]).events[0].event.context.at, Some(at), "{stamp}");
+    }
+}
+
+#[test]
 fn huge_and_deep_lines() {
     let text = "x".repeat(8_000_000);
     let huge = format!(r#"{{"type":"user","message":{{"content":"{text}"}}}}"#);
