@@ -1,4 +1,6 @@
-use crate::model::{Attempts, ByName, Conventions, Extends, Failures, Graph, Level, OnStall, Phases, Requests};
+use crate::model::{
+    Attempts, ByName, Conventions, Extends, Failures, Graph, Level, OnStall, Phases, Requests, is_default,
+};
 use alloc::{string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
 
@@ -42,7 +44,7 @@ pub struct Config {
     /// When two requests between agents count as the same.
     pub collaboration: Requests,
     /// Counting conventions of other detectors.
-    #[serde(skip_serializing_if = "Conventions::is_default")]
+    #[serde(skip_serializing_if = "is_default")]
     pub conventions: Conventions,
     /// Limits on the detector's own memory.
     pub memory: Memory,
@@ -51,7 +53,7 @@ pub struct Config {
     /// What verdicts may reveal.
     pub privacy: Privacy,
     /// Token prices, for events that report tokens but no cost.
-    #[serde(skip_serializing_if = "Prices::is_default")]
+    #[serde(skip_serializing_if = "is_default")]
     pub prices: Prices,
 }
 
@@ -274,12 +276,6 @@ pub struct Prices {
     /// down to one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub million_tokens: Option<String>,
-}
-
-impl Prices {
-    pub(crate) fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
 }
 
 /// Whether verdicts may contain payloads.

@@ -1,4 +1,4 @@
-use crate::model::counters::is_zero;
+use crate::model::is_default;
 use crate::model::{ByName, Counter};
 use serde::{Deserialize, Serialize};
 
@@ -19,19 +19,13 @@ pub struct Conventions {
     pub keep_on_user_message: bool,
     /// Copies of a passage required for every level of `stream-period`, 0 or 2 to 64; 0 for the built-in number, which
     /// depends on the level and the length of the passage.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_default")]
     pub stream_copies: u32,
     /// Longest passage in characters that `stream-period` reports, at most 3,072; 0 for its own limit.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_default")]
     pub stream_passage: u32,
     /// `stream-period` reports only a repetition that is still going on at the end of a text or chunk, not one that has
     /// ended.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub stream_tail: bool,
-}
-
-impl Conventions {
-    pub(crate) fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
 }

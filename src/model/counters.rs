@@ -1,3 +1,4 @@
+use crate::model::is_default;
 use alloc::{string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
 
@@ -15,17 +16,17 @@ pub struct Counter {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub same: Option<Vec<Same>>,
     /// The sequence to count in. Events outside it neither count nor end a count.
-    #[serde(skip_serializing_if = "Apart::is_default")]
+    #[serde(skip_serializing_if = "is_default")]
     pub apart: Apart,
     /// Maximum steps of a lap, 2 to 10: counts repeated laps of two to that many steps that are not all the same; 0 to
     /// count single occurrences.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_default")]
     pub lap: u32,
     /// Counts occurrences anywhere among this many of the latest, at most 64; 0 to count consecutive ones.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_default")]
     pub window: u32,
     /// Considers only this many of the latest events, where each call, result and message is one event; 0 for no limit.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_default")]
     pub events: u32,
     /// What else ends a count.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -48,16 +49,16 @@ pub struct Counter {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub except: Vec<String>,
     /// Count at which it nudges; 0 for never.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_default")]
     pub nudge: u32,
     /// Count at which it blocks; 0 for never.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_default")]
     pub block: u32,
     /// Count at which it asks a human; 0 for never.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_default")]
     pub gate: u32,
     /// Count at which it ends the run; 0 for never.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_default")]
     pub halt: u32,
 }
 
@@ -139,16 +140,4 @@ pub enum Ends {
     Result,
     /// A call that changed something and succeeded.
     Change,
-}
-
-impl Apart {
-    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
-    fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
-pub(super) const fn is_zero(number: &u32) -> bool {
-    *number == 0
 }

@@ -19,6 +19,11 @@ macro_rules! names {
 }
 pub(crate) use names;
 
+/// Whether a field is left out of what is written.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
 mod attempts;
 mod by_name;
 mod config;

@@ -1,4 +1,4 @@
-use crate::model::{AttemptStatus, ByName, Finding, HaltReason, Level, Scope};
+use crate::model::{AttemptStatus, ByName, Finding, HaltReason, Level, Scope, is_default};
 use alloc::{string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
 
@@ -271,16 +271,11 @@ pub struct AttemptEvidence {
     /// What blocked the attempt: at most 16 entries, about 240 characters in total.
     pub blockers: Vec<String>,
     /// Number of further blockers.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub more_blockers: u32,
     /// The session if the event named one, truncated to 64 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
-fn is_zero(number: &u32) -> bool {
-    *number == 0
 }
 
 /// The machine-readable escalation report.

@@ -1,4 +1,4 @@
-use crate::model::{Level, Outcome, Record};
+use crate::model::{Level, Outcome, Record, is_default};
 use alloc::{string::String, sync::Arc, vec::Vec};
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
@@ -160,16 +160,11 @@ pub struct Finding {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<String>,
     /// What this finding alone recommends.
-    #[serde(default, skip_serializing_if = "is_to_continue")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub recommendation: Recommendation,
     /// One concrete alternative to the loop, in a sentence.
     #[serde(default, skip_serializing_if = "SmolStr::is_empty")]
     pub instead: SmolStr,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
-fn is_to_continue(recommendation: &Recommendation) -> bool {
-    *recommendation == Recommendation::Continue
 }
 
 /// An entry for an orchestrator to put into its context after a loop of attempts at one task.
