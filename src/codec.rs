@@ -181,6 +181,11 @@ impl<'a> Reader<'a> {
         &[]
     }
 
+    /// The next bytes of a fixed number; zeros, with the reader spoilt, if there are fewer.
+    pub(crate) fn array<const N: usize>(&mut self) -> [u8; N] {
+        self.bytes(N).first_chunk().copied().unwrap_or([0; N])
+    }
+
     /// A number as written by [`put_number`].
     #[inline(never)]
     pub(crate) fn number(&mut self) -> u64 {
@@ -372,22 +377,29 @@ impl Codec for i16 {
     }
 
     fn take(from: &mut Reader<'_>) -> Self {
-        let (low, high) = (from.byte(), from.byte());
-        Self::from_le_bytes([low, high])
+        Self::from_le_bytes(from.array())
     }
 }
 
-/// Zigzag-encoded, so that numbers close to 0 are short.
+/// Zigzag encoding, in which numbers close to 0 are small.
+pub(crate) const fn fold(number: i64) -> u64 {
+    ((number << 1) ^ (number >> 63)).cast_unsigned()
+}
+
+/// The number that [`fold`] has encoded.
+pub(crate) const fn unfold(folded: u64) -> i64 {
+    (folded >> 1).cast_signed() ^ -(folded & 1).cast_signed()
+}
+
 impl Codec for i64 {
     const SIZE: usize = 8;
 
     fn put(&self, to: &mut Vec<u8>) {
-        put_number(((self << 1) ^ (self >> 63)).cast_unsigned(), to);
+        put_number(fold(*self), to);
     }
 
     fn take(from: &mut Reader<'_>) -> Self {
-        let folded = from.number();
-        (folded >> 1).cast_signed() ^ -(folded & 1).cast_signed()
+        unfold(from.number())
     }
 }
 

@@ -240,7 +240,7 @@ impl Detector {
             let message = format!("expected at most {LONGEST_NAME} characters");
             return Err(Error::new(ErrorCode::InvalidArgument, message).at("scope.run"));
         }
-        let graph = Graph::declare(graph, ErrorCode::InvalidArgument, "graph.")?;
+        let graph = Graph::declare(graph, ErrorCode::InvalidArgument)?;
         let context = model::Context { run: scope.run.clone(), ..model::Context::default() };
         let seq = self.state.seq;
         let (run, forgotten) = self.state.store.enter(&context, seq, &self.settings.config.memory);
@@ -295,7 +295,7 @@ impl Detector {
     #[must_use]
     pub fn snapshot(&self) -> Vec<u8> {
         let config = self.config();
-        seal(&json::config_text(config), &self.state, RULES_VERSION, config.privacy.salt.as_deref())
+        seal(&json::config_text(config), &self.state, config.privacy.salt.as_deref())
     }
 
     /// Restores a detector from a snapshot. It continues exactly as the original would have.
@@ -304,7 +304,7 @@ impl Detector {
     /// `snapshot-version` if it was written by another version of the rules; `invalid-snapshot` if it is truncated or
     /// corrupt, or not a snapshot at all. Nothing is ever restored in part.
     pub fn restore(bytes: &[u8]) -> Result<Self, Error> {
-        let (settings, state): (_, State) = open(bytes, RULES_VERSION, |config| {
+        let (settings, state): (_, State) = open(bytes, |config| {
             let settings = json::config(config).and_then(Settings::new);
             let salt = settings.as_ref().ok().and_then(|settings| settings.config.privacy.salt.clone());
             (settings, salt)

@@ -7,8 +7,8 @@ use crate::model::{
 use crate::policy::{Judgement, Occasion, OccasionKind, Scene, TaskPlace, asked, decide};
 use crate::rules::{Cx, Fact, Payload, Raised, RunView, Settings, States, Tool};
 use crate::state::{
-    ArgumentStart, Call, Changes, Kin, LONGEST_PAUSE, Lookups, Matched, Moment, Onset, PAUSE, Run, Sighting, Step,
-    Telling, Turn, Visibility, add, agent_of, is_of_a_workflow, owner_key, parent_of, round_key, task_of,
+    ArgumentStart, Call, Changes, LONGEST_PAUSE, Matched, Moment, Onset, PAUSE, Run, Sighting, Step, Telling, Turn,
+    Visibility, add, agent_of, is_of_a_workflow, owner_key, parent_of, round_key, task_of,
 };
 use crate::text::{
     self, Asks, CallKey, Digests, Edit, Empty, Key, Late, OutcomeFacts, Scratch, ToolName, Waits, combine, key, mark,
@@ -538,9 +538,6 @@ impl<'a> Judging<'a> {
             seen_changes,
             all,
             remade,
-            kin: Kin::default(),
-            is_news: false,
-            fewer: false,
             narrows,
             previous: if handed { index.saturating_sub(1) } else { previous },
             news: worker.news.into(),
@@ -552,9 +549,9 @@ impl<'a> Judging<'a> {
             at,
             sighting: self.sighting(compared),
             onset: call.as_ref().map_or(self.onset, |call| call.onset),
-            lookups: Lookups::default(),
             facts,
             call,
+            ..Step::default()
         };
         let counted = &mut self.run.counted;
         let asked = self.run.rules.task_loop.is_used();

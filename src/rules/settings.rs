@@ -109,7 +109,7 @@ impl Settings {
     pub(crate) fn new(config: Config) -> Result<Self, Error> {
         check(&config)?;
         let limits = limits(&config)?;
-        let graph = config.graph.as_ref().map(|graph| Graph::declare(graph, ErrorCode::InvalidConfig, "graph."));
+        let graph = config.graph.as_ref().map(|graph| Graph::declare(graph, ErrorCode::InvalidConfig));
         if config.tools.len() > TOOLS {
             return Err(invalid("tools", &format!("more than {TOOLS} patterns")).with(config.tools.len()));
         }

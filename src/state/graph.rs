@@ -97,13 +97,13 @@ fn edge_key(id: Option<&str>, from: Key, to: Key) -> Key {
 }
 
 impl Graph {
-    /// A graph as declared by the host. `code` is the class of errors; `path` is put before the field they name.
+    /// A graph as declared by the host, in a field `graph`. `code` is the class of errors.
     ///
     /// # Errors
     /// If an id is empty, too long or given twice, if an edge ends at an unknown node, or if there are too many of
     /// anything.
-    pub(crate) fn declare(graph: &model::Graph, code: ErrorCode, path: &str) -> Result<Self, Error> {
-        let fail = |field: String, message: String| Error::new(code, message).at(format!("{path}{field}"));
+    pub(crate) fn declare(graph: &model::Graph, code: ErrorCode) -> Result<Self, Error> {
+        let fail = |field: String, message: String| Error::new(code, message).at(format!("graph.{field}"));
         let id_fits = |id: &str| (1..=ID).contains(&id.len());
         if !(1..=NODES).contains(&graph.nodes.len()) {
             return Err(fail("nodes".into(), format!("expected 1 to {NODES}")).with(graph.nodes.len()));
@@ -279,7 +279,7 @@ mod tests {
 
     fn declare(text: &str) -> Graph {
         let graph: model::Graph = serde_json::from_str(text).unwrap();
-        Graph::declare(&graph, ErrorCode::InvalidConfig, "graph.").unwrap()
+        Graph::declare(&graph, ErrorCode::InvalidConfig).unwrap()
     }
 
     /// The cycles as names, the driver first.
@@ -347,7 +347,7 @@ mod tests {
             (r#"{"nodes":["a"],"edges":[{"id":"","from":"a","to":"a"}]}"#, "graph.edges[0].id"),
         ] {
             let graph: model::Graph = serde_json::from_str(text).unwrap();
-            let error = Graph::declare(&graph, ErrorCode::InvalidConfig, "graph.").unwrap_err();
+            let error = Graph::declare(&graph, ErrorCode::InvalidConfig).unwrap_err();
             assert_eq!(error.field.as_deref(), Some(field), "{text}");
         }
     }

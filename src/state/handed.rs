@@ -35,8 +35,7 @@ impl Handed {
         if self.news == 0 {
             return false;
         }
-        let known = self.seen.take(|known| *known == what).is_some();
-        self.seen.push(what, SEEN);
+        let known = self.seen.met(what, SEEN);
         if !known {
             self.news = self.news.saturating_add(1);
         }

@@ -50,9 +50,10 @@ fn agent_mark(agent: Key) -> u32 {
 }
 
 /// Whose changes may have affected the outcome of a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Visibility {
     /// Only its own agent's.
+    #[default]
     Own,
     /// Also what others have written, since it runs or checks something.
     Written,

@@ -31,7 +31,7 @@ use marks::Marks;
 pub(crate) use news::{Kin, beginning, is_short};
 pub(crate) use ordered::Ordered;
 pub(crate) use packed::{Marked, Packed};
-pub(crate) use pairing::{ArgumentStart, Call, Changes, Lookups, Matched, Pairing, Step};
+pub(crate) use pairing::{ArgumentStart, Call, Changes, Matched, Pairing, Step};
 pub(crate) use recent::Recent;
 pub(crate) use retold::Telling;
 pub(crate) use ring::Ring;
@@ -44,7 +44,7 @@ pub(crate) use store::{Forgotten, Store};
 pub(crate) use tight::{Occurrence, Occurrences};
 pub(crate) use workflow::{Flow, Moment, NodeUsage, Task, Unchanged, Workflow, is_of_a_workflow};
 
-use crate::codec::{Codec, Reader, codec, length};
+use crate::codec::{Codec, Reader, codec, fold, length, unfold};
 use crate::model::{Config, Context};
 use crate::policy::Ladder;
 use crate::rules::{Limits, Outlook, Outlooks, RULES, States, View};
@@ -60,7 +60,8 @@ const TASK_BYTES: usize = 32 * 1024;
 /// Upper bound on the encoded bytes of a key, for estimates: the key itself and one byte that says it is present.
 pub(crate) const KEY_BYTES: usize = 10;
 
-/// An optional number in eight bytes: 0 is none, anything else is the number plus one.
+/// An optional number in eight bytes: 0 is none, anything else is the number plus one. The largest is lost; no event has
+/// it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Maybe(u64);
 codec!(struct Maybe(_));
@@ -88,8 +89,7 @@ codec!(struct Time(_));
 
 impl Time {
     pub(crate) fn get(self) -> Option<i64> {
-        let folded = self.0.get()?;
-        Some((folded >> 1).cast_signed() ^ -(folded & 1).cast_signed())
+        self.0.get().map(unfold)
     }
 
     /// Milliseconds from this time to another; `None` unless both are known.
@@ -105,7 +105,7 @@ impl Time {
 
 impl From<Option<i64>> for Time {
     fn from(at: Option<i64>) -> Self {
-        Self(at.map(|at| ((at << 1) ^ (at >> 63)).cast_unsigned()).into())
+        Self(at.map(fold).into())
     }
 }
 
@@ -151,9 +151,7 @@ impl Codec for Sighting {
     }
 
     fn take(from: &mut Reader<'_>) -> Self {
-        let (seq, step) = (Codec::take(from), Codec::take(from));
-        let key = from.bytes(8).first_chunk().map_or(0, |bytes| Key::from_le_bytes(*bytes));
-        Self { seq, step, key }
+        Self { seq: Codec::take(from), step: Codec::take(from), key: Key::from_le_bytes(from.array()) }
     }
 }
 

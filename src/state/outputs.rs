@@ -44,8 +44,7 @@ impl Codec for KeptOutput {
     }
 
     fn take(from: &mut Reader<'_>) -> Self {
-        let both = from.bytes(8).first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
-        Self { sketch: both as u32, exact: (both >> 32) as u32 }
+        Self { sketch: u32::from_le_bytes(from.array()), exact: u32::from_le_bytes(from.array()) }
     }
 }
 

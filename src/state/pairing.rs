@@ -48,7 +48,7 @@ impl NamedTask {
 }
 
 /// A call as the rules see it before it runs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Call {
     /// The tool's name, at most [`NAME`] bytes.
     pub(crate) name: SmolStr,
@@ -120,7 +120,7 @@ pub(crate) struct ArgumentStart(pub(crate) String);
 codec!(struct ArgumentStart (_));
 
 /// How many new mutations of the kind that a step sees there were before and after it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Changes {
     sees: Visibility,
     pub(crate) before: u64,
@@ -140,7 +140,7 @@ impl Changes {
 }
 
 /// A call with its outcome, which most rules count.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Step {
     /// `None` for a result whose call was never seen.
     pub(crate) call: Option<Call>,
@@ -206,28 +206,17 @@ impl Step {
         Self {
             tool: call.tool,
             agent: call.agent,
-            outcome: Outcome::Ok,
             facts,
             own: all,
             seen_changes: all,
             all,
-            remade: false,
-            kin: Kin::default(),
-            is_news: false,
-            fewer: false,
-            narrows: false,
             previous: counted.customs.saturating_sub(1).into(),
-            news: 0,
-            news_round: 0,
-            slept: false,
-            pause: 0,
-            idles: false,
             index: counted.customs.into(),
             at,
             sighting,
             onset: call.onset,
-            lookups: Lookups::default(),
             call: Some(call),
+            ..Self::default()
         }
     }
 
@@ -385,40 +374,17 @@ impl Call {
         Self {
             name: head(name, NAME).into(),
             tool,
-            kind: 0,
-            frame: 0,
             key: keys.key,
             raw: keys.raw,
             agent: agent_of(context),
             round: round_key(context),
-            target: None,
-            thing: 0,
-            mutates: false,
-            writes: false,
-            limit: 0,
-            edit: Edit::No,
-            polling: false,
-            pause: 0,
-            watches: false,
-            delivers: false,
-            thinks: false,
-            idles: false,
-            compare_answers: false,
-            quiet: Empty::Nothing,
-            asks: Asks::Nothing,
-            pages: false,
-            sees: Visibility::Own,
-            onset: Onset::default(),
-            echo: Late::default(),
             id: call_id.and_then(id_key),
             task: task_of(context),
             named: context
                 .task
                 .as_ref()
                 .map(|task| Box::new(NamedTask { task: task.clone(), parent: context.parent_task.clone() })),
-            vetoed: false,
-            asked: None,
-            refused: Vec::new(),
+            ..Self::default()
         }
     }
 }

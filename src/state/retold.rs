@@ -44,9 +44,9 @@ impl Codec for ReportedCall {
     }
 
     fn take(from: &mut Reader<'_>) -> Self {
-        let [a, b, c, d, e, f, g, h, i, j, k, l] = from.bytes(12).first_chunk().copied().unwrap_or_default();
-        let (id, call) = (u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h]));
-        Self { id, call, place: u16::from_le_bytes([i, j]), whose: u16::from_le_bytes([k, l]) }
+        let (id, call) = (u32::from_le_bytes(from.array()), u32::from_le_bytes(from.array()));
+        let (place, whose) = (u16::from_le_bytes(from.array()), u16::from_le_bytes(from.array()));
+        Self { id, call, place, whose }
     }
 }
 

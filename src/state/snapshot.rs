@@ -5,6 +5,7 @@
 //! that two users did the same. Whoever has the whole snapshot also has the salt, in its configuration.
 
 use crate::codec::{Codec, decode, first};
+use crate::detector::RULES_VERSION;
 use crate::model::{Error, ErrorCode};
 use crate::text::veil;
 use alloc::{borrow::Cow, format, string::String, vec::Vec};
@@ -19,11 +20,11 @@ const CHECKSUM: usize = 8;
 const HEADER: usize = MAGIC.len() + 1 + 4 + CHECKSUM;
 
 /// Wraps a configuration's JSON text and the state that it led to; `salt` is the configuration's.
-pub(crate) fn seal(config: &String, state: &impl Codec, rules_version: u32, salt: Option<&str>) -> Vec<u8> {
+pub(crate) fn seal(config: &String, state: &impl Codec, salt: Option<&str>) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(TYPICAL);
     bytes.extend_from_slice(MAGIC);
     bytes.push(FORMAT);
-    bytes.extend_from_slice(&rules_version.to_le_bytes());
+    bytes.extend_from_slice(&RULES_VERSION.to_le_bytes());
     bytes.extend_from_slice(&[0; CHECKSUM]);
     config.put(&mut bytes);
     let begin = bytes.len();
@@ -43,20 +44,16 @@ pub(crate) fn seal(config: &String, state: &impl Codec, rules_version: u32, salt
 }
 
 /// Unwraps what [`seal`] has wrapped. `read` parses the configuration's text and also returns its salt.
-pub(crate) fn open<C, T: Codec>(
-    bytes: &[u8],
-    rules_version: u32,
-    read: impl FnOnce(&str) -> (C, Option<String>),
-) -> Result<(C, T), Error> {
+pub(crate) fn open<C, T: Codec>(bytes: &[u8], read: impl FnOnce(&str) -> (C, Option<String>)) -> Result<(C, T), Error> {
     let invalid = |reason: &str| Error::new(ErrorCode::InvalidSnapshot, reason).at("snapshot");
     let rest = bytes.strip_prefix(MAGIC).ok_or_else(|| invalid("not a loopwarden snapshot"))?;
     let (format, rest) = rest.split_first().ok_or_else(|| invalid("truncated header"))?;
     let (version, rest) = rest.split_first_chunk::<4>().ok_or_else(|| invalid("truncated header"))?;
     let (sum, payload) = rest.split_first_chunk::<CHECKSUM>().ok_or_else(|| invalid("truncated header"))?;
     let version = u32::from_le_bytes(*version);
-    if *format != FORMAT || version != rules_version {
+    if *format != FORMAT || version != RULES_VERSION {
         let message = format!(
-            "written by format {format} with rules {version}, this is format {FORMAT} with rules {rules_version}: replay the run's events, or begin afresh"
+            "written by format {format} with rules {version}, this is format {FORMAT} with rules {RULES_VERSION}: replay the run's events, or begin afresh"
         );
         return Err(Error::new(ErrorCode::SnapshotVersion, message).at("snapshot"));
     }

@@ -4,7 +4,7 @@
 //! of the two, or neither, covers all standings that match. Findings are in one list, bounded for the run as a whole:
 //! above the bound, the task with the most findings gives up its oldest.
 
-use crate::codec::{Codec, Reader, codec, length};
+use crate::codec::{Codec, Reader, Weighed, codec, length};
 use crate::model::{Context, Finding, Level, Scope};
 use crate::rules::{LONGEST_NAME, counts_for_parent};
 use crate::state::Ring;
@@ -153,6 +153,13 @@ codec!(struct Standing {
 });
 
 impl Standing {
+    /// Counts an event.
+    fn touch(&mut self, now: Option<i64>, seq: u64) {
+        self.spent.events = self.spent.events.saturating_add(1);
+        self.touched = seq;
+        self.at = now.or(self.at);
+    }
+
     fn fits(&self, whose: &ScopeKeys) -> bool {
         whose.has_agent(self.agent) && (whose.has_task(self.task) || whose.task == self.parent)
     }
@@ -199,15 +206,14 @@ codec!(struct Standings { all, findings });
 /// A finding as in the verdict on its event, with its sizes, which are summed over all findings whenever one changes.
 #[derive(Clone, Debug)]
 struct KeptFinding {
-    finding: Arc<Finding>,
-    /// Bytes on the heap, and the most bytes in a snapshot (`weight`).
-    heap: usize,
+    finding: Weighed<Arc<Finding>>,
+    /// The most bytes that it takes in a snapshot ([`weight`]).
     weight: usize,
 }
 
 impl KeptFinding {
     fn new(finding: Arc<Finding>) -> Self {
-        Self { heap: finding.heap(), weight: weight(&finding), finding }
+        Self { weight: weight(&finding), finding: Weighed::new(finding) }
     }
 
     fn is_of(&self, task: Option<&str>) -> bool {
@@ -216,10 +222,10 @@ impl KeptFinding {
 }
 
 impl Codec for KeptFinding {
-    const SIZE: usize = Arc::<Finding>::SIZE + 16;
+    const SIZE: usize = Weighed::<Arc<Finding>>::SIZE + 8;
 
     fn heap(&self) -> usize {
-        self.heap
+        self.finding.heap()
     }
 
     fn put(&self, to: &mut Vec<u8>) {
@@ -247,9 +253,7 @@ impl Standings {
             self.all.push(known.unwrap_or_else(fresh), STANDINGS);
         }
         if let Some(standing) = self.current() {
-            standing.spent.events = standing.spent.events.saturating_add(1);
-            standing.touched = seq;
-            standing.at = now.or(standing.at);
+            standing.touch(now, seq);
             if let Some(parent) = &context.parent_task {
                 standing.parent = Some(task_key(parent)).filter(|parent| *parent != task);
             }
@@ -259,9 +263,7 @@ impl Standings {
     /// Counts a text delta of the current standing that carries no time or cost.
     pub(crate) fn goes_on(&mut self, now: Option<i64>, seq: u64) {
         let Some(standing) = self.current() else { return };
-        standing.spent.events = standing.spent.events.saturating_add(1);
-        standing.touched = seq;
-        standing.at = now.or(standing.at);
+        standing.touch(now, seq);
         standing.heard = true;
     }
 
@@ -350,7 +352,7 @@ impl Standings {
     }
 
     fn all_found(&self) -> impl DoubleEndedIterator<Item = &Finding> {
-        self.findings.iter().map(|found| &*found.finding)
+        self.findings.iter().map(|found| &**found.finding)
     }
 
     /// The latest finding of a loop, identified as in [`Self::keep`] but for the agent.

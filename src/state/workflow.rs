@@ -719,11 +719,8 @@ impl Workflow {
         Self { declared: self.declared.take(), ..Self::default() }
     }
 
-    /// Takes in an event; whether it reports a step forward.
+    /// Takes in an event [of a workflow](is_of_a_workflow); whether it reports a step forward.
     pub(crate) fn observe(&mut self, event: &Event, configured: Option<&Graph>, moment: &Moment) -> bool {
-        if !is_of_a_workflow(&event.body) {
-            return false;
-        }
         if self.declared.is_none() && configured.is_none() {
             self.learn(event);
         }

@@ -28,7 +28,7 @@ use alloc::{string::String, vec::Vec};
 use core::fmt::Write;
 
 /// What is known about a result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct OutcomeFacts {
     /// Equal for results that are equal byte for byte.
     pub(crate) exact: Key,
@@ -467,9 +467,10 @@ fn head_key(result: &ToolResult, exit_code: Option<i32>, salt: u64, buffer: &mut
 
 /// How empty an answer is, by how strongly that says that nothing was found. For a call: the emptiness up to which its
 /// answer is an ordinary success.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Empty {
     /// The answer is not empty. For a call: its answer is its purpose, so any empty one is negative.
+    #[default]
     Nothing,
     /// Blank: how a shell says that all went well.
     Blank,

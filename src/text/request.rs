@@ -228,9 +228,10 @@ pub(crate) fn ends(tool: &str) -> bool {
 }
 
 /// What a call asks for, as far as its answers are comparable across different arguments.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Asks {
     /// Nothing comparable.
+    #[default]
     Nothing,
     /// What a page or a screen shows.
     View,
