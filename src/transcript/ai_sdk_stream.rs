@@ -91,15 +91,10 @@ impl Stream {
 
     /// The arguments of a call begin or continue.
     fn input(&mut self, begins: bool, map: &Map<String, Value>) {
-        let call_id = call_id(map).or_else(|| id(map.get("id")));
-        if begins {
-            self.calls.push(StreamedCall { id: call_id, tool: tool(map), ..StreamedCall::default() });
-            return;
-        }
-        let piece = ["inputTextDelta", "delta"].iter().find_map(|key| text(map, key)).unwrap_or_default();
-        if let Some(call) = self.calls.iter_mut().rev().find(|call| call.id == call_id) {
-            call.args.push_str(piece);
-        }
+        let id = call_id(map).or_else(|| id(map.get("id")));
+        let args = ["inputTextDelta", "delta"].iter().find_map(|key| string(map, key)).unwrap_or_default();
+        let piece = StreamedCall { id, tool: tool(map), args, ..StreamedCall::default() };
+        piece.join(&mut self.calls, |piece, call| !begins && call.id == piece.id);
     }
 
     /// A call with its arguments, which the tool may reject as invalid.

@@ -4,7 +4,7 @@
 //! `user` messages. Anthropic's agents also put text into user messages that no human wrote. A known field of the wrong
 //! type is an error; unknown blocks are skipped.
 
-use super::content::{content_text, is_true, output_text, picture, text};
+use super::content::{begins, content_text, is_true, output_text, picture, text};
 use super::out::{Lists, Out, Part};
 use super::pieces::Piece;
 use super::usage::Usage;
@@ -204,7 +204,7 @@ fn tool_result(out: &mut Out, context: &Context, block: &Value, index: usize, ho
 
 /// Whether a user message contains only what hosts write.
 fn written_by_host(text: &str) -> bool {
-    if SYNTHETIC.iter().any(|start| text.starts_with(start)) {
+    if begins(text, &SYNTHETIC) {
         return true;
     }
     let mut rest = text;
@@ -253,7 +253,7 @@ fn outcome(output: &str, failed: bool, interrupted: bool) -> Outcome {
     }
     let text = wrapped.unwrap_or(output).trim_start();
     let text = text.strip_prefix("Error: ").unwrap_or(text);
-    let starts = |with: &[&str]| with.iter().any(|start| text.starts_with(start));
+    let starts = |with: &[&str]| begins(text, with);
     let timed_out = |line: &str| {
         let line = line.strip_prefix("Error: ").unwrap_or(line);
         line.starts_with("Command timed out after ") || line.starts_with("Request timed out")

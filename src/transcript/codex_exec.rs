@@ -1,6 +1,6 @@
 //! The output of `codex exec --json`: threads, turns, and items that start, change and complete.
 
-use super::content::{code, id, output_text, present, string, text};
+use super::content::{begins, code, id, output_text, present, string, text};
 use super::out::Out;
 use super::usage::Usage;
 use crate::model::{Context, HostKind, Outcome, Role, ToolResult};
@@ -52,9 +52,7 @@ impl Items {
     /// Whether this is a line of such output, once any was recognised.
     pub(super) fn takes(&mut self, map: &Map<String, Value>) -> bool {
         self.begun |= is_one(map);
-        self.begun
-            && text(map, "type")
-                .is_some_and(|kind| ["thread.", "turn.", "item."].iter().any(|with| kind.starts_with(with)))
+        self.begun && text(map, "type").is_some_and(|kind| begins(kind, &["thread.", "turn.", "item."]))
     }
 
     fn item<'a>(

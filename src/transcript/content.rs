@@ -7,6 +7,7 @@ use alloc::{
     borrow::ToOwned,
     format,
     string::{String, ToString},
+    vec::Vec,
 };
 use serde_json::{Map, Value};
 use xxhash_rust::xxh3::xxh3_64;
@@ -20,6 +21,26 @@ pub(super) struct StreamedCall {
     pub(super) tool: String,
     /// The text of its arguments so far.
     pub(super) args: String,
+}
+
+impl StreamedCall {
+    /// Adds a piece of a call to the latest of these calls that it continues, or else as a new one.
+    pub(super) fn join(self, calls: &mut Vec<Self>, continues: impl Fn(&Self, &Self) -> bool) {
+        match calls.iter_mut().rev().find(|call| continues(&self, call)) {
+            Some(call) => {
+                if call.tool.is_empty() {
+                    call.tool = self.tool;
+                }
+                call.args.push_str(&self.args);
+            }
+            None => calls.push(self),
+        }
+    }
+}
+
+/// Whether a text begins with one of these.
+pub(super) fn begins(text: &str, with: &[&str]) -> bool {
+    with.iter().any(|start| text.starts_with(start))
 }
 
 pub(super) fn text<'a>(map: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
@@ -164,14 +185,14 @@ fn told_by_text(text: &str, fails: impl Fn(&Map<String, Value>) -> bool) -> Outc
     {
         return if fails(&map) { Outcome::Error } else { Outcome::Ok };
     }
-    if ERRORS.iter().any(|start| text.starts_with(start)) { failed(text) } else { Outcome::Ok }
+    if begins(text, &ERRORS) { failed(text) } else { Outcome::Ok }
 }
 
 /// The kind of a failure, if its text says more than that it failed.
 pub(super) fn failed(text: &str) -> Outcome {
     let text = text.trim_start();
     let text = text.strip_prefix("Error: ").unwrap_or(text);
-    let starts = |with: &[&str]| with.iter().any(|start| text.starts_with(start));
+    let starts = |with: &[&str]| begins(text, with);
     let holds = |with: &[&str]| {
         let first = text.lines().next().unwrap_or_default();
         with.iter().any(|part| first.contains(part))

@@ -5,7 +5,7 @@
 
 use super::FormatReader;
 use super::content::{
-    self, content_text, failed, flag, is_true, list, number_after, output_text, string, text, text_at,
+    self, begins, content_text, failed, flag, is_true, list, number_after, output_text, string, text, text_at,
 };
 use super::out::{Lists, Out, Part};
 use super::pieces::Piece;
@@ -249,7 +249,7 @@ fn contents(out: &mut Out, mut context: Context, map: &Map<String, Value>) {
         } else if is_true(part, "thought") {
             out.reasoning(&context, text_at(part, &["text"]));
         } else if let Some(said) = text_at(part, &["text"]) {
-            let synthetic = role == Role::User && SYNTHETIC.iter().any(|start| said.starts_with(start));
+            let synthetic = role == Role::User && begins(said, &SYNTHETIC);
             out.message(&Context { synthetic, ..context.clone() }, role, None, said);
         }
     }

@@ -352,15 +352,11 @@ impl Streams {
         open.usage.add(langchain::used(fields));
         open.text.push_str(&fields.get("content").and_then(content_text).unwrap_or_default());
         for part in list(fields, "tool_call_chunks") {
-            let [tool, args] = ["name", "args"].map(|key| text_at(part, &[key]).unwrap_or_default());
+            let [tool, args] = ["name", "args"].map(|key| text_at(part, &[key]).unwrap_or_default().to_owned());
             let index = part.get("index").and_then(Value::as_i64);
-            match open.calls.iter_mut().rev().find(|call| index.is_none() || call.index == index) {
-                Some(call) if tool.is_empty() => call.args.push_str(args),
-                _ => {
-                    let (tool, args) = (tool.to_owned(), args.to_owned());
-                    open.calls.push(StreamedCall { index, id: id(part.get("id")), tool, args });
-                }
-            }
+            StreamedCall { index, id: id(part.get("id")), tool, args }.join(&mut open.calls, |piece, call| {
+                piece.tool.is_empty() && (piece.index.is_none() || call.index == piece.index)
+            });
         }
     }
 

@@ -3,7 +3,7 @@
 //!
 //! Neither form says whether a tool failed, so an output that begins like an error counts as one.
 
-use super::content::{self, code, list, number_after, output_text, present, string, text, text_at, told};
+use super::content::{self, begins, code, list, number_after, output_text, present, string, text, text_at, told};
 use super::out::{Lists, Out, Part};
 use super::pieces::Piece;
 use super::usage::Usage;
@@ -208,9 +208,8 @@ fn message(out: &mut Out, mut context: Context, map: &Map<String, Value>) {
     match text(map, "role").unwrap_or_default() {
         "user" => {
             out.end_round();
-            let starts = |text: &str| SYNTHETIC.iter().any(|start| text.trim_start().starts_with(start));
             let first = content.and_then(|content| content::block_text(content.get(0).unwrap_or(content)));
-            context.synthetic = first.is_some_and(starts);
+            context.synthetic = first.is_some_and(|text| begins(text.trim_start(), &SYNTHETIC));
             out.said(&context, Role::User, "content", content);
         }
         "system" | "developer" => out.said(&context, Role::System, "content", content),
@@ -334,7 +333,7 @@ fn answered(out: &mut Out, context: &Context, call_id: Option<String>, map: &Map
 /// The outcome of a call that Codex did not carry out, from its wording.
 fn not_carried_out(output: &str) -> Option<Outcome> {
     let text = output.trim_start();
-    let starts = |with: &[&str]| with.iter().any(|start| text.starts_with(start));
+    let starts = |with: &[&str]| begins(text, with);
     if starts(&["aborted by user", "aborted", "interrupted by user", "turn aborted"]) {
         Some(Outcome::NotExecuted)
     } else if starts(&[

@@ -49,7 +49,12 @@ impl Chunks {
             let thought = text_at(delta, &["reasoning_content"]).or_else(|| text_at(delta, &["reasoning"]));
             answer.reasoning.push_str(thought.unwrap_or_default());
             for call in delta.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
-                answer.call(call);
+                let [tool, args] = ["name", "arguments"].map(|key| text_at(call, &["function", key]));
+                let [tool, args] = [tool, args].map(|text| text.unwrap_or_default().to_owned());
+                let index = call.get("index").and_then(Value::as_i64);
+                StreamedCall { index, id: id(call.get("id")), tool, args }.join(&mut answer.calls, |piece, call| {
+                    call.index == piece.index && (piece.id.is_none() || call.id == piece.id)
+                });
             }
             answer.ended |= choice.get("finish_reason").is_some_and(Value::is_string);
         }
@@ -72,23 +77,6 @@ impl Chunks {
 }
 
 impl Answer {
-    fn call(&mut self, call: &Value) {
-        let index = call.get("index").and_then(Value::as_i64);
-        let (name, args) = (text_at(call, &["function", "name"]), text_at(call, &["function", "arguments"]));
-        let id = id(call.get("id")).filter(|id| !id.is_empty());
-        let same = |known: &StreamedCall| known.index == index && (id.is_none() || known.id == id);
-        let found = self.calls.iter().rposition(same).unwrap_or_else(|| {
-            self.calls.push(StreamedCall { index, id, ..StreamedCall::default() });
-            self.calls.len() - 1
-        });
-        if let Some(call) = self.calls.get_mut(found) {
-            if call.tool.is_empty() {
-                call.tool.push_str(name.unwrap_or_default());
-            }
-            call.args.push_str(args.unwrap_or_default());
-        }
-    }
-
     fn message(self) -> (Map<String, Value>, Usage) {
         let calls = self.calls.into_iter().map(|StreamedCall { id, tool, args, .. }| {
             json!({ "id": id, "type": "function", "function": { "name": tool, "arguments": args } })

@@ -3,6 +3,7 @@
 //!
 //! Nothing is validated here: each piece is parsed by its reader.
 
+use super::content;
 use crate::{
     json,
     model::{Error, ErrorCode},
@@ -248,7 +249,7 @@ fn goes_on(line: &str, after: &str) -> bool {
     let begins = next.trim_start();
     let fits = if expects_more {
         begins.starts_with(|char: char| char.is_ascii_digit() || r#"{["-}]"#.contains(char))
-            || ["true", "false", "null"].iter().any(|literal| begins.starts_with(literal))
+            || content::begins(begins, &["true", "false", "null"])
     } else {
         begins.starts_with([',', '}', ']'])
     };

@@ -5,7 +5,7 @@
 //! beside it, and the observation is the next message.
 
 use super::FormatReader;
-use super::content::{self, code, content_text, flag, list, number_after, string, text, text_at, told};
+use super::content::{self, begins, code, content_text, flag, list, number_after, string, text, text_at, told};
 use super::openai;
 use super::out::{Lists, Out, Part};
 use super::pieces::Piece;
@@ -103,7 +103,7 @@ impl Reader {
 
     /// Writes the result of a command.
     fn answered(&mut self, out: &mut Out, context: &Context, result: ToolResult, observed: String) {
-        let starts = |with: &[&str]| with.iter().any(|start| observed.trim_start().starts_with(start));
+        let starts = |with: &[&str]| begins(observed.trim_start(), with);
         let shell = matches!(result.tool.as_deref(), None | Some("bash"));
         let outcome = if starts(&["EXECUTION TIMED OUT", "COMMAND TIMED OUT", "The command '", "The last command"])
             && (observed.contains("TIMED OUT")

@@ -1,6 +1,7 @@
 //! The shell commands that SWE-agent provides. Each is treated as a tool: its line is parsed into the declared
 //! arguments, so that an edit counts as an edit with its file as the target.
 
+use super::content::begins;
 use alloc::{
     borrow::ToOwned,
     string::{String, ToString},
@@ -103,7 +104,7 @@ pub(super) fn was_refused(observed: &str) -> bool {
     ];
     let text = observed.trim_start();
     let first = text.lines().next().unwrap_or_default();
-    STARTS.iter().any(|start| text.starts_with(start))
+    begins(text, &STARTS)
         || (first.starts_with("The path ")
             && [" does not exist", " is a directory", " is not an absolute path", " is not a "]
                 .iter()
