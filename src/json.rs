@@ -219,10 +219,18 @@ pub fn check(detector: &Detector, event: &str) -> Result<String, Error> {
 /// [`Detector::declare_graph`] with JSON text.
 ///
 /// # Errors
-/// The same as [`scope`]; `invalid-json` or `invalid-argument`, naming the field of the graph.
+/// The same as [`graph`], [`scope`] and [`Detector::declare_graph`].
 pub fn declare_graph(detector: &mut Detector, scope: &str, graph: &str) -> Result<(), Error> {
-    let graph: Graph = typed(value_of("graph", graph)?, ErrorCode::InvalidArgument, "graph.")?;
+    let graph = self::graph(graph)?;
     detector.declare_graph(&self::scope(scope)?, &graph)
+}
+
+/// Parses a workflow graph.
+///
+/// # Errors
+/// `invalid-json` or `invalid-argument`, naming the field.
+pub fn graph(text: &str) -> Result<Graph, Error> {
+    typed(value_of("graph", text)?, ErrorCode::InvalidArgument, "graph.")
 }
 
 /// Parses a scope; blank text means the default scope.

@@ -82,8 +82,9 @@ impl wit::GuestDetector for Handle {
     }
 
     fn declare_graph(&self, scope: wit::Scope, graph: String) -> Result<(), wit::DetectorError> {
-        let scope = json::to_string(&model::Scope::from(scope));
-        Ok(self.write(|detector| json::declare_graph(detector, &scope, &graph))??)
+        let graph = json::graph(&graph)?;
+        let scope = scope.into();
+        Ok(self.write(|detector| detector.declare_graph(&scope, &graph))??)
     }
 
     fn acknowledge(&self, scope: wit::Scope, decision: String) -> Result<Vec<String>, wit::DetectorError> {
