@@ -278,7 +278,31 @@ pub fn acknowledge(detector: &mut Detector, scope: &str, decision: &str) -> Resu
 /// # Errors
 /// `invalid-json` or `invalid-argument`, naming the field.
 pub fn decision(text: &str) -> Result<Decision, Error> {
-    typed(value_of("decision", text)?, ErrorCode::InvalidArgument, "decision.")
+    #[derive(Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    enum Kind {
+        Continue,
+        Stop,
+        Exempt,
+    }
+    #[derive(Deserialize)]
+    struct Exemption {
+        rule: String,
+        signature: String,
+        until: Option<i64>,
+    }
+    const CODE: ErrorCode = ErrorCode::InvalidArgument;
+    let mut map = object(value_of("decision", text)?, CODE, "decision")?;
+    let kind = map.remove("decision").ok_or_else(|| Error::new(CODE, "missing field").at("decision.decision"))?;
+    Ok(match typed(kind, CODE, "decision.decision")? {
+        // Further fields are ignored.
+        Kind::Continue => Decision::Continue,
+        Kind::Stop => Decision::Stop,
+        Kind::Exempt => {
+            let Exemption { rule, signature, until } = typed(Value::Object(map), CODE, "decision.")?;
+            Decision::Exempt { rule, signature, until }
+        }
+    })
 }
 
 /// [`Detector::report`] with JSON text; `format` is `markdown` or `json`.

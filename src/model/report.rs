@@ -20,7 +20,7 @@ names!(ResetReason {
 });
 
 /// A human's answer at a gate.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "decision", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Decision {
@@ -35,7 +35,7 @@ pub enum Decision {
         /// The finding's signature.
         signature: String,
         /// Event time in milliseconds until which the exemption holds; if absent, it holds for the rest of the run.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         until: Option<i64>,
     },
 }
