@@ -2,7 +2,8 @@
 //!
 //! serde reports what is wrong but not where. Instead of tracking the path on every read (which would triple the code
 //! that reads the model), the place is searched for once an error has occurred: a field whose removal changes the error
-//! is the offending one or contains it. The search is independent of types, so that it is compiled only once.
+//! is the offending one or contains it, unless it is required and read earlier. The search is independent of types, so
+//! that it is compiled only once.
 
 use crate::json::tree::Tree;
 use crate::model::{Error, ErrorCode};
@@ -150,38 +151,61 @@ fn written(prefix: &str, path: &[Step]) -> String {
 /// The path to the innermost field or item that `message` is about.
 fn culprit(root: &mut Value, message: &str, read: &dyn Fn(&Value) -> Option<String>) -> Vec<Step> {
     let mut path = Vec::new();
-    // Without its tag, an object is wrong in another way.
     let unknown = named(message, "unknown field `").map(|(name, _)| name);
     let is_unknown = |step: &Step| matches!(step, Step::Field(name) if Some(name.as_str()) == unknown);
-    let is_tag = |step: &Step| matches!(step, Step::Field(name) if name == "decision" || name == "type");
     loop {
         let mut steps: Vec<Step> = match at(root, &path) {
             Some(Value::Object(fields)) => fields.keys().take(LOOKED_AT).cloned().map(Step::Field).collect(),
             Some(Value::Array(items)) => (0..items.len().min(LOOKED_AT)).map(Step::Item).collect(),
             _ => return path,
         };
-        let last = steps.len().saturating_sub(1);
-        if let Some(index) = steps.iter().position(is_tag) {
-            steps.swap(last, index);
-        }
         if let Some(index) = steps.iter().position(is_unknown) {
             steps.swap(0, index);
         }
-        let guilty = steps.into_iter().find(|step| {
-            let Some(taken) = at(root, &path).and_then(|node| take(node, step)) else { return false };
-            let without = read(root);
-            if let Some(node) = at(root, &path) {
-                put_back(node, step, taken);
+        // The last of the required fields that are read before the error occurs.
+        let mut latest = None;
+        let mut guilty = None;
+        for step in steps {
+            match without(root, &path, &step, |root| read(root)) {
+                None => {}
+                Some(Some(other)) if other == message => {}
+                // One level down, another field may be the first one missing, which says nothing about this one.
+                Some(Some(other)) if message.starts_with("missing") && other.starts_with("missing") => {}
+                Some(Some(other)) if is_missing(&step, &other) => {
+                    // Of two missing fields, the error names the one that is read first.
+                    let is_later = latest.as_ref().is_none_or(|before| {
+                        let both = without(root, &path, &step, |root| without(root, &path, before, |root| read(root)));
+                        both.flatten().flatten().is_some_and(|other| is_missing(before, &other))
+                    });
+                    if is_later {
+                        latest = Some(step);
+                    }
+                }
+                Some(_) => {
+                    guilty = Some(step);
+                    break;
+                }
             }
-            // One level down, another field may be the first one missing, which says nothing about this one.
-            let also_missing = |other: &String| message.starts_with("missing") && other.starts_with("missing");
-            !without.is_some_and(|other| other == message || also_missing(&other))
-        });
-        match guilty {
+        }
+        match guilty.or(latest) {
             Some(step) => path.push(step),
             None => return path,
         }
     }
+}
+
+/// Whether `message` says that this field is missing.
+fn is_missing(step: &Step, message: &str) -> bool {
+    let missing = named(message, "missing field `").map(|(name, _)| name);
+    matches!(step, Step::Field(name) if Some(name.as_str()) == missing)
+}
+
+/// What `look` returns while a field or an item of the node at `path` is removed.
+fn without<T>(root: &mut Value, path: &[Step], step: &Step, look: impl FnOnce(&mut Value) -> T) -> Option<T> {
+    let taken = take(at(root, path)?, step)?;
+    let seen = look(root);
+    put_back(at(root, path)?, step, taken);
+    Some(seen)
 }
 
 fn at<'a>(root: &'a mut Value, path: &[Step]) -> Option<&'a mut Value> {
@@ -239,6 +263,7 @@ mod tests {
             (r#"{"decision":"perhaps"}"#, "decision.decision"),
             (r#"{"decision":5}"#, "decision.decision"),
             ("{}", "decision.decision"),
+            ("[]", "decision"),
         ] {
             assert_eq!(decision(text).unwrap_err().field.as_deref(), Some(field), "{text}");
         }
@@ -366,6 +391,10 @@ mod tests {
             (r#"{"type":"progress","tests":{"failingIds":["a",2]}}"#, "tests.failingIds[1]", "invalid type"),
             (r#"{"type":"progress","checklist":{"done":1}}"#, "checklist.total", "missing field"),
             (r#"{"type":"progress","checklist":{"done":1,"total":2,"x":3}}"#, "checklist.x", "unknown field"),
+            (r#"{"type":"progress","checklist":{"done":1,"total":null}}"#, "checklist.total", "invalid type: null"),
+            (r#"{"type":"collaboration","from":"a","to":"b","request":5}"#, "request", "invalid type: number `5`"),
+            (r#"{"type":"tool-result","outcome":"ok","output":"","state":[]}"#, "state", "invalid type: a list"),
+            (r#"{"type":"output","text":"x","at":"y","tokens":-1}"#, "at", "invalid type: string"),
             (r#"{"type":"attempt","status":"done","blockers":"none"}"#, "blockers", "invalid type"),
             (&long, "tool", "invalid type: a list"),
         ] {
