@@ -13,13 +13,12 @@ mod write;
 
 use crate::detector::{DEPTH, Detector};
 use crate::model::{
-    Checkpoint, Config, Decision, Error, ErrorCode, Event, Expectation, Graph, Level, Profile, Recommendation,
-    ReportFormat, ResetReason, Scenario, Scope, TraceEvent, Verdict,
+    Checkpoint, Config, Decision, Error, ErrorCode, Event, Expectation, Graph, Level, Profile, ReportFormat,
+    ResetReason, Scenario, Scope, TraceEvent,
 };
 use crate::profiles;
 use crate::text::{meant, nearest};
 use alloc::{borrow::Cow, format, string::String, string::ToString, vec::Vec};
-use core::fmt::Write;
 pub use diagnose::{in_force, normalise};
 pub use goals::goals;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -205,7 +204,7 @@ pub fn scenario(text: &str) -> Result<Scenario, Error> {
 /// # Errors
 /// The same as [`event`] and [`Detector::record`].
 pub fn record(detector: &mut Detector, event: &str) -> Result<String, Error> {
-    Ok(verdict_text(&detector.record(&self::event(event)?)?))
+    Ok(to_string(&detector.record(&self::event(event)?)?))
 }
 
 /// [`Detector::check`] with JSON text.
@@ -213,7 +212,7 @@ pub fn record(detector: &mut Detector, event: &str) -> Result<String, Error> {
 /// # Errors
 /// The same as [`event`] and [`Detector::check`].
 pub fn check(detector: &Detector, event: &str) -> Result<String, Error> {
-    Ok(verdict_text(&detector.check(&self::event(event)?)?))
+    Ok(to_string(&detector.check(&self::event(event)?)?))
 }
 
 /// [`Detector::declare_graph`] with JSON text.
@@ -321,39 +320,6 @@ pub fn report(detector: &Detector, scope: &str, format: &str) -> Result<String, 
 #[must_use]
 pub fn metrics(detector: &Detector) -> String {
     to_string(&detector.metrics())
-}
-
-/// Serialises a verdict. Most verdicts have no findings and differ only in their number, so those are formatted
-/// directly.
-fn verdict_text(verdict: &Verdict) -> String {
-    let Verdict {
-        seq,
-        level: Level::Continue,
-        would_be: None,
-        findings,
-        halt_reason: None,
-        recommendation: Recommendation::Continue,
-        guidance: None,
-        needs_evaluation: false,
-        question: None,
-        suggested_actions,
-        label: None,
-        recovery: None,
-        records,
-    } = verdict
-    else {
-        return to_string(verdict);
-    };
-    if !(findings.is_empty() && suggested_actions.is_empty() && records.is_empty()) {
-        return to_string(verdict);
-    }
-    const REST: &str = r#","level":"continue","findings":[],"recommendation":"continue","needsEvaluation":false,"suggestedActions":[]}"#;
-    let mut text = String::with_capacity(REST.len() + 28);
-    text.push_str("{\"seq\":");
-    // INVARIANT: writing to a `String` does not fail.
-    let _ = write!(text, "{seq}");
-    text.push_str(REST);
-    text
 }
 
 /// Serialises a value of the model as JSON text.
@@ -574,9 +540,8 @@ fn repair_surrogates(text: &str) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{repair_surrogates, to_string, verdict_text};
-    use crate::model::{Level, Verdict};
-    use alloc::{format, vec};
+    use super::repair_surrogates;
+    use alloc::format;
 
     #[test]
     fn half_a_pair_becomes_a_replacement_character() {
@@ -620,21 +585,5 @@ mod tests {
         );
         assert!(super::scope("{").unwrap_err().message.starts_with("scope is not JSON"));
         assert!(super::value("{").unwrap_err().message.starts_with("not JSON"));
-    }
-
-    #[test]
-    fn a_verdict_that_says_nothing_is_written_as_any_other() {
-        for seq in [0, 7, 4096, u64::MAX] {
-            let quiet = Verdict { seq, ..Verdict::default() };
-            for verdict in [
-                quiet.clone(),
-                Verdict { needs_evaluation: true, ..quiet.clone() },
-                Verdict { would_be: Some(Level::Continue), ..quiet.clone() },
-                Verdict { level: Level::Halt, ..quiet.clone() },
-                Verdict { suggested_actions: vec!["wait".into()], ..quiet },
-            ] {
-                assert_eq!(verdict_text(&verdict), to_string(&verdict));
-            }
-        }
     }
 }
