@@ -17,7 +17,7 @@ use crate::model::{
     ResetReason, Scenario, Scope, TraceEvent,
 };
 use crate::profiles;
-use crate::text::{meant, nearest};
+use crate::text::{nearest, split_last};
 use alloc::{borrow::Cow, format, string::String, string::ToString, vec::Vec};
 pub use diagnose::{in_force, normalise};
 pub use goals::goals;
@@ -135,10 +135,7 @@ pub(crate) fn extended(mut config: Config) -> Result<Config, Error> {
 /// # Errors
 /// `invalid-json`, `unknown-event` or `invalid-event`, naming the field.
 pub fn event(text: &str) -> Result<Event, Error> {
-    match read::event(text, false) {
-        Some((event, _)) => Ok(event),
-        None => event_from(object(value_of("event", text)?, ErrorCode::InvalidEvent, "")?, ""),
-    }
+    read::event(object(value_of("event", text)?, ErrorCode::InvalidEvent, "")?, "")
 }
 
 /// Parses a line of a trace: an event that may have `pending: true`.
@@ -146,10 +143,7 @@ pub fn event(text: &str) -> Result<Event, Error> {
 /// # Errors
 /// The same as [`event`].
 pub fn trace_event(text: &str) -> Result<TraceEvent, Error> {
-    match read::event(text, true) {
-        Some((event, pending)) => Ok(TraceEvent { event, pending }),
-        None => trace_event_from(value_of("event", text)?, ""),
-    }
+    trace_event_from(value_of("event", text)?, "")
 }
 
 /// Parses a line of a scenario file.
@@ -338,7 +332,7 @@ fn trace_event_from(value: Value, path: &str) -> Result<TraceEvent, Error> {
             return Err(error.at(format!("{path}pending")).with(to_string(&other)));
         }
     };
-    Ok(TraceEvent { event: event_from(map, path)?, pending })
+    Ok(TraceEvent { event: read::event(map, path)?, pending })
 }
 
 /// Serialises a configuration for [`config`] to read: only the fields that differ from their defaults.
@@ -365,30 +359,6 @@ fn leave_out(value: &mut Value, default: &Value) {
         });
         same != Some(true)
     });
-}
-
-/// Builds an event from its flat object: the context's fields, `type`, and the fields of that type.
-fn event_from(mut map: Map<String, Value>, path: &str) -> Result<Event, Error> {
-    let kind = match map.remove("type") {
-        Some(Value::String(kind)) => kind,
-        Some(other) => {
-            let error = Error::new(ErrorCode::InvalidEvent, "expected the name of an event type");
-            return Err(error.at(format!("{path}type")).with(to_string(&other)));
-        }
-        None => return Err(Error::new(ErrorCode::InvalidEvent, "missing field").at(format!("{path}type"))),
-    };
-    read::types(&kind).map_err(|known| {
-        let told = match meant(&kind, || known.split(", ")) {
-            Some(meant) => format!("unknown event type, did you mean `{meant}`?"),
-            None => format!("unknown event type, expected one of {known}"),
-        };
-        let error = Error::new(ErrorCode::UnknownEvent, told);
-        error.at(format!("{path}type")).with(&kind)
-    })?;
-    read::event_of(&kind, &map).map_err(|message| {
-        let read = |value: &Value| read::event_of(&kind, value.as_object()?).err();
-        typed::blame(Value::Object(map), message, &read, ErrorCode::InvalidEvent, path)
-    })
 }
 
 /// Parses JSON text after repairing lone surrogates.
@@ -443,8 +413,9 @@ const SYNTAX: [(&str, &str); 6] = [
 #[cold]
 #[inline(never)]
 fn no_json(text: &str, error: &serde_json::Error) -> Error {
-    let said = read::said(error);
-    let what = SYNTAX.iter().find(|(begin, _)| said.starts_with(begin)).map_or(said.as_str(), |(_, what)| what);
+    let said = error.to_string();
+    let said = split_last(&said, " at line ").map_or(said.as_str(), |(message, _)| message);
+    let what = SYNTAX.iter().find(|(begin, _)| said.starts_with(begin)).map_or(said, |(_, what)| what);
     let line = text.split('\n').nth(error.line().saturating_sub(1)).unwrap_or_default();
     let at = error.column().saturating_sub(1).min(line.len());
     let in_word = |byte: &&u8| byte.is_ascii_alphanumeric();

@@ -53,6 +53,17 @@ fn visit_fields<'de, V: Visitor<'de>>(fields: &'de Map<String, Value>, visitor: 
     visitor.visit_map(Fields { fields: fields.iter(), value: &Value::Null })
 }
 
+/// Passes a struct's fields in declaration order as a list in which some may be absent. The look-up in the object is
+/// compiled once here, whereas derived code for maps compares field names separately for every struct.
+pub(super) fn visit_struct<'de, V: Visitor<'de>>(
+    fields: &'de Map<String, Value>,
+    names: &'static [&'static str],
+    visitor: V,
+) -> Result<V::Value, Error> {
+    let mut fields = Struct { fields, names: names.iter(), absent: None };
+    visitor.visit_seq(&mut fields).map_err(|error| fields.absent.map_or(error, Error::missing_field))
+}
+
 /// Generates methods for values of a single kind.
 macro_rules! only {
     ($($kind:pat => $visit:expr, $visitor:ident: $($method:ident($($ignored:ty),*))*;)*) => {$($(
@@ -82,8 +93,6 @@ impl<'de> Deserializer<'de> for Tree<'de> {
         Value::Object(fields) => visit_fields(fields, visitor), visitor: deserialize_map();
     }
 
-    /// Passes a struct's fields in declaration order as a list in which some may be absent. The look-up in the object
-    /// is compiled once here, whereas derived code for maps compares field names separately for every struct.
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         name: &'static str,
@@ -92,8 +101,7 @@ impl<'de> Deserializer<'de> for Tree<'de> {
     ) -> Result<V::Value, Error> {
         let Value::Object(fields) = self.0 else { return Err(self.instead_of(&visitor)) };
         known(fields, name, names)?;
-        let mut fields = Struct { fields, names: names.iter(), absent: None };
-        visitor.visit_seq(&mut fields).map_err(|error| fields.absent.map_or(error, Error::missing_field))
+        visit_struct(fields, names, visitor)
     }
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
@@ -150,7 +158,7 @@ impl<'de> SeqAccess<'de> for Items<'de> {
 }
 
 /// Structs read from objects that may have other fields.
-const AMONG_OTHERS: [&str; 2] = ["Labels", "Checkpoint"];
+const AMONG_OTHERS: [&str; 3] = ["Labels", "Checkpoint", "Context"];
 
 /// Rejects a field that the named struct does not have.
 fn known(fields: &Map<String, Value>, name: &str, names: &'static [&'static str]) -> Result<(), Error> {

@@ -45,7 +45,7 @@ pub struct Context {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<u64>,
     /// Produced by the host or by Loopwarden's own guidance: never evidence and never counted against the agent.
-    #[serde(skip_serializing_if = "core::ops::Not::not")]
+    #[serde(skip_serializing_if = "core::ops::Not::not", deserialize_with = "or_default")]
     pub synthetic: bool,
     /// Tokens of the model response that this event starts, or of the turn that it ends. Report them once: if a
     /// response produces several events, on the first.
@@ -55,8 +55,13 @@ pub struct Context {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_micros: Option<u64>,
     /// The host's own names and values. The detector ignores them.
-    #[serde(skip_serializing_if = "ByName::is_empty")]
+    #[serde(skip_serializing_if = "ByName::is_empty", deserialize_with = "or_default")]
     pub labels: ByName<String>,
+}
+
+/// Reads a field for which `null` stands for the default.
+fn or_default<'de, T: Default + Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+    Option::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
 /// The kinds of event.
