@@ -9,7 +9,6 @@ mod goals;
 mod read;
 mod tree;
 mod typed;
-mod write;
 
 use crate::detector::{DEPTH, Detector};
 use crate::model::{
@@ -18,6 +17,7 @@ use crate::model::{
 };
 use crate::profiles;
 use crate::text::{nearest, split_last};
+use crate::write::written;
 use alloc::{borrow::Cow, format, string::String, string::ToString, vec::Vec};
 pub use diagnose::{in_force, normalise};
 pub use goals::goals;
@@ -319,7 +319,7 @@ pub fn metrics(detector: &Detector) -> String {
 /// Serialises a value of the model as JSON text.
 #[must_use]
 pub fn to_string(value: &impl Serialize) -> String {
-    write::written(value)
+    written(value)
 }
 
 fn trace_event_from(value: Value, path: &str) -> Result<TraceEvent, Error> {

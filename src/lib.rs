@@ -24,6 +24,7 @@ pub mod transcript;
 pub mod tuned;
 #[cfg(not(feature = "tuning"))]
 mod tuned;
+mod write;
 
 pub use detector::{Detector, RULES_VERSION, version};
 pub use rules::rules;

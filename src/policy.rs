@@ -19,6 +19,7 @@ use crate::model::{
 use crate::rules::{Description, HostAdvice, Limits, RULES, Raised, Settings, Signal};
 use crate::state::{Onset, Ring, Run, Spent};
 use crate::text::{Digests, Key, combine, key, number, printable, shown, sort_few};
+use crate::write::written;
 use alloc::{string::String, string::ToString, sync::Arc, vec, vec::Vec};
 use core::cell::{OnceCell, RefCell};
 use smol_str::SmolStr;
@@ -470,7 +471,7 @@ impl<'a> Scene<'a> {
 
 /// The first characters of a call's arguments.
 pub(crate) fn asked(call: &ToolCall) -> Option<String> {
-    let args = call.args.as_ref().map(ToString::to_string).or_else(|| call.raw_args.clone());
+    let args = call.args.as_ref().map(written).or_else(|| call.raw_args.clone());
     args.map(|args| printable(&args, EXCERPT).into_owned())
 }
 

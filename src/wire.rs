@@ -242,7 +242,7 @@ impl<'a> Reader<'a> {
         }
         let mut value = Value::Null;
         self.value(&mut value, true, 0)?;
-        *slot = value.to_string();
+        *slot = json::to_string(&value);
         Some(())
     }
 

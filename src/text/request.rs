@@ -11,6 +11,7 @@ use super::words::{Sieve, Word, any_in, dense, hashes_of, is_name_in, spaced, wo
 use super::{Key, combine};
 use crate::codec::codec;
 use crate::model::ToolCall;
+use crate::write::written;
 use alloc::{borrow::Cow, format, string::String, string::ToString, vec::Vec};
 use serde_json::Value;
 
@@ -163,7 +164,7 @@ pub(crate) fn sent(call: &ToolCall) -> Option<(Goal, Key)> {
     let (said, text) =
         map.iter().filter_map(|(name, value)| Some((name, value.as_str()?))).max_by_key(|(_, text)| text.len())?;
     let rest = map.iter().filter(|(name, _)| *name != said && !is_name_in(HEADINGS, name));
-    let rest: Vec<Key> = rest.map(|(name, value)| beside(name, &value.to_string()).into()).collect();
+    let rest: Vec<Key> = rest.map(|(name, value)| beside(name, &written(value)).into()).collect();
     is_sentence(text).then(|| (Goal::of(text), combine("beside", &rest)))
 }
 

@@ -1,4 +1,4 @@
-//! Values of the model as JSON text: the model's derives are compiled only for this serialiser.
+//! Values as JSON text: the model's derives are compiled only for this serialiser.
 //!
 //! Output is byte for byte the same as `serde_json`'s. Each primitive is written by one function that is not inlined,
 //! whereas those of `serde_json` are inlined into the derived code of every type.
@@ -12,7 +12,7 @@ use serde::ser::{
 use serde_json::Number;
 
 /// Serialises a value. Never fails.
-pub(super) fn written(value: &impl Serialize) -> String {
+pub(crate) fn written(value: &impl Serialize) -> String {
     let mut text = Text(String::new());
     // INVARIANT: all keys of the model are strings and its `Serialize` impls do not fail, so this is never an error.
     if value.serialize(&mut text).is_err() {
