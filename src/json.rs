@@ -361,9 +361,10 @@ fn leave_out(value: &mut Value, default: &Value) {
     });
 }
 
-/// Parses JSON text after repairing lone surrogates.
+/// Parses JSON text. Lone surrogates are repaired; they are looked for only in text that cannot be parsed.
 pub(crate) fn value(text: &str) -> Result<Value, Error> {
-    serde_json::from_str(&repair_surrogates(text)).map_err(|error| unreadable(text, &error))
+    let parsed = serde_json::from_str(text).or_else(|_| serde_json::from_str(&repair_surrogates(text)));
+    parsed.map_err(|error| unreadable(text, &error))
 }
 
 /// The error for text that is not JSON or that exceeds what is accepted.
