@@ -11,9 +11,12 @@ use serde::ser::{
 };
 use serde_json::Number;
 
+/// Bytes for which room is reserved: a verdict without findings.
+const ROOM: usize = 128;
+
 /// Serialises a value. Never fails.
 pub(crate) fn written(value: &impl Serialize) -> String {
-    let mut text = Text(String::new());
+    let mut text = Text(String::with_capacity(ROOM));
     // INVARIANT: all keys of the model are strings and its `Serialize` impls do not fail, so this is never an error.
     if value.serialize(&mut text).is_err() {
         text.0.clear();
