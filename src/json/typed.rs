@@ -250,7 +250,7 @@ fn shorten(value: &mut Value) {
 
 #[cfg(test)]
 mod tests {
-    use crate::json::{config, decision, event};
+    use crate::json::{config, decision, event, graph};
     use alloc::{format, string::String};
 
     #[test]
@@ -401,6 +401,18 @@ mod tests {
             let error = event(text).unwrap_err();
             assert_eq!(error.field.as_deref(), Some(field), "{error}");
             assert!(error.message.starts_with(message) && error.message.len() < 500, "{error}");
+        }
+    }
+
+    #[test]
+    fn errors_in_a_graph_name_their_field() {
+        for (edge, field) in [
+            (r#"{"from":"a","to":5}"#, "graph.edges[1].to"),
+            (r#"{"from":5,"to":"a"}"#, "graph.edges[1].from"),
+            (r#"{"from":"a"}"#, "graph.edges[1].to"),
+        ] {
+            let text = format!(r#"{{"nodes":["a"],"edges":[{{"from":"a","to":"a"}},{edge}]}}"#);
+            assert_eq!(graph(&text).unwrap_err().field.as_deref(), Some(field), "{text}");
         }
     }
 
