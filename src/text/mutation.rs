@@ -6,6 +6,7 @@
 
 use super::canonical::{is_rationale, named_arguments};
 use super::digest::{Key, combine, key, mark};
+use super::mask::has_known_extension;
 use super::named::ToolName;
 use super::outcome::Empty;
 use super::programs::{is_shell, leading, line_filters, line_mutates, line_writes, script_mutates};
@@ -165,10 +166,14 @@ fn holds_change(call: &ToolCall) -> bool {
     named_arguments(call).is_none_or(|args| args.iter().any(|(name, value)| !beside(name, value)))
 }
 
-/// Whether one of the arguments is the path of a file.
+/// Whether one of the arguments is the path of a file, or a rationale that tells one.
 fn names_file(call: &ToolCall) -> bool {
-    let path = |value: &Value| value.as_str().is_some_and(|path| path.contains(['/', '.', '\\']));
-    named_arguments(call).is_some_and(|args| args.iter().any(|(name, value)| names_place(name) && path(value)))
+    let names = |name: &str, value: &str| {
+        names_place(name) && value.contains(['/', '.', '\\'])
+            || is_rationale(name) && value.split_whitespace().any(has_known_extension)
+    };
+    named_arguments(call)
+        .is_some_and(|args| args.iter().any(|(name, value)| value.as_str().is_some_and(|value| names(name, value))))
 }
 
 /// The kind of a call, by its tool and for a shell by its program; and whether it shows the state of something that
@@ -310,6 +315,7 @@ mod tests {
             "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: a.rs\n+let b = 2;\n*** End Patch\nEOF",
             "apply_patch *** Begin Patch\n*** Update File: a.rs\n+let b = 2;\n*** End Patch",
             "cd app && git apply <<'EOF'\n--- a/a.rs\n+++ b/a.rs\n@@ -1 +1 @@\n-a\n+b\nEOF",
+            "text_editor insert notes/plan.md --insert_line 4 --new_str '# What is left of the plan'",
         ] {
             assert!(holds("bash", json!({ "command": line })), "{line}");
         }
@@ -323,7 +329,13 @@ mod tests {
             "edit_file",
             json!({"path": "src/main.rs", "description": "Keys that are too long are refused"})
         ));
-        for args in [json!({}), json!({"path": "main"}), json!({"path": "a.rs", "old": "b"})] {
+        assert!(untold("edit_file", json!({"summary": "Edit file: d:\\quay\\src\\Berth.tsx"})));
+        for args in [
+            json!({}),
+            json!({"summary": "Edit the berth"}),
+            json!({"path": "main"}),
+            json!({"path": "a.rs", "old": "b"}),
+        ] {
             assert!(!untold("edit_file", args.clone()), "{args}");
         }
         // What was changed is only told.

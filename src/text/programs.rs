@@ -152,7 +152,7 @@ pub(super) fn line_writes(line: &str) -> bool {
                     "patch" => reads,
                     "git" => reads && args.first() == Some(&"apply"),
                     "sed" | "perl" => args.iter().any(|arg| arg.starts_with("-i") || *arg == "-pi"),
-                    _ => false,
+                    _ => edits_text(name, args),
                 };
                 if command.program().is_some_and(writes) {
                     return true;
@@ -293,8 +293,19 @@ fn program_mutates(name: &str, args: &[&str], nesting: usize) -> bool {
         _ if is_in(MANAGERS, name) => manager_mutates(name, args),
         _ if is_interpreter(SCRIPT_PROGRAMS, name) => runs_script(name, args),
         // PowerShell's `Set-Item`, and `create-…-app`.
-        _ => name.contains('-') && name_words(name).next().is_some_and(|word| is_in(WRITES, word)),
+        _ => name.contains('-') && name_words(name).next().is_some_and(writes) || edits_text(name, args),
     }
+}
+
+/// Whether a word is a verb that changes something.
+fn writes(word: &str) -> bool {
+    is_in(WRITES, word)
+}
+
+/// Whether an editor that is told by its first argument what to do changes a text: `str_replace_editor insert …`.
+fn edits_text(name: &str, args: &[&str]) -> bool {
+    name_words(name).any(|word| matches!(word, "edit" | "editor"))
+        && args.first().is_some_and(|asked| name_words(asked).any(writes))
 }
 
 /// Whether `curl` sends a request that changes something or writes the response to a file.
@@ -451,6 +462,7 @@ mod tests {
             "psql -d quay -c \"UPDATE boats SET length = 9\"",
             "mysql quay -e 'use quay; delete from boats where id = 4'",
             "sqlite3 quay.db <<'EOF'\nSELECT 1;\nINSERT INTO boats VALUES (1);\nEOF",
+            "text_editor str_replace quay/main.go --old_str 'a' --new_str 'b'",
         ] {
             assert!(line_mutates(line), "{line}");
         }
@@ -465,6 +477,7 @@ mod tests {
             "make 2> err.txt",
             "make >/dev/null 2>&1",
             "ls >&2",
+            "text_editor view quay/main.go --view_range 1 20",
             "grep 'a > b' f",
             "grep -rn \"x >> y\" .",
             "grep rm f",

@@ -71,16 +71,18 @@ pub(super) const UNANSWERED_CALL: Row = Row {
             Fact::Call(call, _) => {
                 let (owner, key, scale) = (call.agent, call.key, if call.polling { 3 } else { 1 });
                 let (name, onset) = (call.name.as_str(), call.onset);
-                // An edit of its own may be why it is made again; and where no result was ever recorded, new calls show that the
-                // agent gets on.
-                let mark = cx.run.own_mutations;
-                let (mut anew, mut new) = (false, 0);
+                // A change of its own may be why it is made again: one that was answered, or for a look one that was not. And
+                // where no result was ever recorded, new calls show that the agent gets on.
+                let mark = cx.run.own_mutations << 1 | u64::from(call.mutates);
+                let (mut anew, mut new, mut changed) = (false, 0, false);
                 for entry in streaks.iter().rev().filter(|entry| entry.owner == owner) {
                     let once = entry.streak.times == 1;
                     if entry.key == key {
-                        anew = entry.mark != mark || cx.run.steps == 0 && !once && new >= NEW_CALLS;
+                        changed |= entry.mark >> 1 != mark >> 1;
+                        anew = changed || cx.run.steps == 0 && !once && new >= NEW_CALLS;
                         break;
                     }
+                    changed |= entry.mark & 1 == 1 && !call.mutates;
                     new += usize::from(once);
                 }
                 // Nobody waits for an answer between calls of one moment.
@@ -247,6 +249,9 @@ mod tests {
             Script::new("{}").play("a> a%not-executed a> a>").expect(RULE, &[]);
             Script::new("{}").play("a> a> | a>").expect(RULE, &[]);
             Script::new("{}").play("a> b> c> d>").expect(RULE, &[]);
+            // Made again after changes that are not answered either.
+            Script::new("{}").play("a> write/b> a> write/c> a> write/d> a>").expect(RULE, &[]);
+            Script::new("{}").play("a> write/b> a> a> a>").last(RULE, Nudge);
             Script::new(r#"{"tools":{"read":{"polling":true}}}"#).play("a> a> a> a>").expect(RULE, &[]);
         }
 
