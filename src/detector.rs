@@ -19,7 +19,7 @@ use crate::text::{self, Scratch, key};
 use crate::{json, metrics, report};
 use alloc::{format, string::String, vec::Vec};
 use judging::{Judging, count, judge, tells_nothing_else};
-use validate::{is_long, validate};
+use validate::{in_range, is_long, validate};
 
 /// Incremented by every change that can change a verdict.
 pub const RULES_VERSION: u32 = 4;
@@ -127,6 +127,7 @@ impl Detector {
         if !config.enabled || context.synthetic || is_at_task || !is_short(run) || !is_short(agent) {
             return None;
         }
+        in_range(context).ok()?;
         let run = self.state.store.again(context, &config.memory)?;
         if !run.goes_on(context) {
             return None;

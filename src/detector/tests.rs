@@ -275,3 +275,22 @@ fn replays_do_not_depend_on_the_names_of_agents() {
     });
     assert_eq!(levels, [Level::Block; 4]);
 }
+
+#[test]
+fn a_chunk_that_goes_on_is_refused_like_any_event() {
+    let chunk = |place: &str| format!(r#"{{"type":"delta","text":"and so on, ","run":"a"{place}}}"#);
+    for (field, place) in [
+        ("at", r#","at":253402300800000"#),
+        ("at", r#","at":-253402300800000"#),
+        ("at", r#","at":-9223372036854775808"#),
+        ("step", r#","step":18446744073709551615"#),
+    ] {
+        let mut detector = json::detector("{}").unwrap();
+        for _ in 0..2 {
+            detector.record(&json::event(&chunk("")).unwrap()).unwrap();
+        }
+        let before = detector.snapshot();
+        let error = detector.record(&json::event(&chunk(place)).unwrap()).unwrap_err();
+        assert_eq!((error.field.as_deref(), detector.snapshot() == before), (Some(field), true), "{place}");
+    }
+}

@@ -27,17 +27,24 @@ fn fail(field: &str, message: &str) -> Result<(), Error> {
 /// 1970. Today's time in microseconds is later, and would make every pause look a thousand times longer.
 const LATEST: u64 = 253_402_300_799_999;
 
-/// Rejects contradictions, numbers and times out of range, names that are too long and excessive nesting.
-pub(super) fn validate(event: &Event) -> Result<(), Error> {
-    let Context { run, agent, task, parent_task, at, step, .. } = &event.context;
-    if let Some(at) = at.filter(|at| at.unsigned_abs() > LATEST) {
+/// Rejects times and steps that the state cannot hold.
+#[inline]
+pub(super) fn in_range(context: &Context) -> Result<(), Error> {
+    if let Some(at) = context.at.filter(|at| at.unsigned_abs() > LATEST) {
         let message = "expected milliseconds since 1970, and a year before 10000: divide microseconds by 1000";
         return Err(Error::new(ErrorCode::InvalidEvent, message).at("at").with(at));
     }
     // The state keeps the number plus one.
-    if *step == Some(u64::MAX) {
+    if context.step == Some(u64::MAX) {
         return fail("step", "expected a number less than 18446744073709551615");
     }
+    Ok(())
+}
+
+/// Rejects contradictions, numbers and times out of range, names that are too long and excessive nesting.
+pub(super) fn validate(event: &Event) -> Result<(), Error> {
+    in_range(&event.context)?;
+    let Context { run, agent, task, parent_task, .. } = &event.context;
     let names = [("run", run), ("agent", agent), ("task", task), ("parentTask", parent_task)];
     if names.iter().any(|(_, name)| name.as_ref().is_some_and(|name| name.len() > LONGEST_NAME)) {
         for (field, name) in names {
