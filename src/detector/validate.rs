@@ -31,7 +31,11 @@ const LATEST: u64 = 253_402_300_799_999;
 #[inline]
 pub(super) fn in_range(context: &Context) -> Result<(), Error> {
     if let Some(at) = context.at.filter(|at| at.unsigned_abs() > LATEST) {
-        let message = "expected milliseconds since 1970, and a year before 10000: divide microseconds by 1000";
+        let message = if at > 0 {
+            "expected milliseconds since 1970, and a year before 10000: divide microseconds by 1000"
+        } else {
+            "expected milliseconds since 1970, at least -253402300799999"
+        };
         return Err(Error::new(ErrorCode::InvalidEvent, message).at("at").with(at));
     }
     // The state keeps the number plus one.

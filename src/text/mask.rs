@@ -527,6 +527,7 @@ mod tests {
             "order R1234567",
             "card 20261326120101, 19260726120101 and 20260726126101",
             "r_facade.txt, r_123456.txt, r_a97d.txt, r_a97d71_x",
+            "SKU_A12001, item_d00001, wait_86400d, size_102400b",
             "deadbeef feed cafe",
             "5m and 2h away",
             "Don't QUOTE 'This' or \"that\" in path/to/file2.py",

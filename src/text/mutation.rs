@@ -168,9 +168,12 @@ fn holds_change(call: &ToolCall) -> bool {
 
 /// Whether one of the arguments is the path of a file, or a rationale that tells one.
 fn names_file(call: &ToolCall) -> bool {
+    fn trimmed(word: &str) -> &str {
+        word.trim_matches(|char: char| !char.is_alphanumeric())
+    }
     let names = |name: &str, value: &str| {
         names_place(name) && value.contains(['/', '.', '\\'])
-            || is_rationale(name) && value.split_whitespace().any(has_known_extension)
+            || is_rationale(name) && value.split_whitespace().any(|word| has_known_extension(trimmed(word)))
     };
     named_arguments(call)
         .is_some_and(|args| args.iter().any(|(name, value)| value.as_str().is_some_and(|value| names(name, value))))
@@ -329,7 +332,9 @@ mod tests {
             "edit_file",
             json!({"path": "src/main.rs", "description": "Keys that are too long are refused"})
         ));
-        assert!(untold("edit_file", json!({"summary": "Edit file: d:\\quay\\src\\Berth.tsx"})));
+        for summary in ["Edit file: d:\\quay\\src\\Berth.tsx", "Edited `src/Lamp.tsx`.", "Edit the lamp (Lamp.tsx)"] {
+            assert!(untold("edit_file", json!({ "summary": summary })), "{summary}");
+        }
         for args in [
             json!({}),
             json!({"summary": "Edit the berth"}),

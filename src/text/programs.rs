@@ -304,8 +304,9 @@ fn writes(word: &str) -> bool {
 
 /// Whether an editor that is told by its first argument what to do changes a text: `str_replace_editor insert …`.
 fn edits_text(name: &str, args: &[&str]) -> bool {
+    let asked = || args.first().filter(|asked| !asked.contains(['/', '.', '\\']));
     name_words(name).any(|word| matches!(word, "edit" | "editor"))
-        && args.first().is_some_and(|asked| name_words(asked).any(writes))
+        && asked().is_some_and(|asked| name_words(asked).any(writes))
 }
 
 /// Whether `curl` sends a request that changes something or writes the response to a file.
@@ -478,6 +479,7 @@ mod tests {
             "make >/dev/null 2>&1",
             "ls >&2",
             "text_editor view quay/main.go --view_range 1 20",
+            "text_editor quay/update/main.go",
             "grep 'a > b' f",
             "grep -rn \"x >> y\" .",
             "grep rm f",

@@ -247,11 +247,18 @@ impl Around<'_> {
         if is_hex() && word.iter().any(|byte| is(*byte, LETTER)) {
             return Some((start, end, "<hex>"));
         }
-        // At the end of a name that a program gives to what it writes: `scan_a97d71.txt`.
+        // At the end of a name that a program gives to what it writes: `scan_a97d71.txt`; but no number, neither with a
+        // letter before it nor with a unit.
+        let counts = |part: &[u8]| part.iter().all(|byte| is(*byte, DIGIT));
         if let Some(suffix) = word.rsplit(|byte| *byte == b'_').next()
             && (6..word.len()).contains(&suffix.len())
             && all_hex(suffix)
-            && [LETTER, DIGIT].iter().all(|class| suffix.iter().any(|byte| is(*byte, *class)))
+            && suffix
+                .iter()
+                .position(|byte| is(*byte, DIGIT))
+                .and_then(|first| suffix.get(first..))
+                .is_some_and(|from| !counts(from))
+            && !suffix.split_last().is_some_and(|(_, before)| counts(before))
         {
             return Some((end - suffix.len(), end, "<hex>"));
         }

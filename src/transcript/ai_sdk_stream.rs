@@ -47,6 +47,10 @@ impl Stream {
             }
             "finish-step" | "finish" | "abort" => {
                 self.whole(out);
+                if kind == "abort" {
+                    // Calls that were being written are not made.
+                    self.calls.clear();
+                }
                 // The end of a message reports the sum over its steps.
                 if kind == "finish-step" {
                     let record = map.get("usage").or_else(|| map.get("messageMetadata")?.get("usage"));
@@ -89,12 +93,14 @@ impl Stream {
         }
     }
 
-    /// The arguments of a call begin or continue.
+    /// The arguments of a call begin or continue. What continues a call that is already whole says nothing.
     fn input(&mut self, begins: bool, map: &Map<String, Value>) {
         let id = call_id(map).or_else(|| id(map.get("id")));
         let args = ["inputTextDelta", "delta"].iter().find_map(|key| string(map, key)).unwrap_or_default();
-        let piece = StreamedCall { id, tool: tool(map), args, ..StreamedCall::default() };
-        piece.join(&mut self.calls, |piece, call| !begins && call.id == piece.id);
+        if begins || map.contains_key("toolName") || self.calls.iter().any(|call| call.id == id) {
+            let piece = StreamedCall { id, tool: tool(map), args, ..StreamedCall::default() };
+            piece.join(&mut self.calls, |piece, call| !begins && call.id == piece.id);
+        }
     }
 
     /// A call with its arguments, which the tool may reject as invalid.

@@ -477,6 +477,15 @@ fn a_message_of_the_ai_sdk_in_pieces() {
     // The log may end before there is an answer.
     let (unanswered, _) = streamed.split_once(r#"{"output""#).unwrap();
     assert_eq!(story(&sound(unanswered, Format::AiSdk)), [r#"warm({"at":"sea"})#a"#, "late({})#b"]);
+    // A call that is broken off is not made, and what comes late for a whole one says nothing.
+    let broken = lines([
+        json!({ "type": "start" }),
+        json!({ "type": "tool-input-available", "toolCallId": "a", "toolName": "warm", "input": {} }),
+        json!({ "type": "tool-input-delta", "toolCallId": "a", "inputTextDelta": "{}" }),
+        json!({ "type": "tool-input-start", "toolCallId": "b", "toolName": "late" }),
+        json!({ "type": "abort" }),
+    ]);
+    assert_eq!(story(&sound(&broken, Format::AiSdk)), ["warm({})#a"]);
     let failed = lines([
         json!({ "type": "start-step" }),
         json!({ "type": "tool-input-error", "toolCallId": "a", "toolName": "find", "input": "{", "errorText": "no JSON" }),

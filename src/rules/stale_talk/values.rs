@@ -49,9 +49,10 @@ impl Values {
     }
 }
 
-/// The values that a text gives, of at least `shortest` characters each. A year is part of a date and no value by itself.
+/// The values that a text gives, of at least `shortest` characters each. Four digits that may be a year are part of a
+/// date and no value by themselves.
 fn values(text: &str, shortest: usize, salt: u64) -> impl Iterator<Item = u32> {
-    let is_year = |word: &str| matches!(word.as_bytes(), [b'1', b'9', _, _] | [b'2', b'0', _, _]);
+    let is_year = |word: &str| word.len() == 4 && word.parse().is_ok_and(|year: u32| (1900..2100).contains(&year));
     let long = figures(text).filter(move |(_, word)| word.chars().count() >= shortest && !is_year(word));
     long.take(VALUES).map(move |(figure, _)| mark(combine("value", &[figure.into(), salt])))
 }

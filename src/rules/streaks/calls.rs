@@ -71,8 +71,8 @@ pub(super) const UNANSWERED_CALL: Row = Row {
             Fact::Call(call, _) => {
                 let (owner, key, scale) = (call.agent, call.key, if call.polling { 3 } else { 1 });
                 let (name, onset) = (call.name.as_str(), call.onset);
-                // A change of its own may be why it is made again: one that was answered, or for a look one that was not. And
-                // where no result was ever recorded, new calls show that the agent gets on.
+                // A change of its own may be why it is made again: one that was answered, or for a look one that was not.
+                // And where no result was ever recorded, new calls show that the agent gets on.
                 let mark = cx.run.own_mutations << 1 | u64::from(call.mutates);
                 let (mut anew, mut new, mut changed) = (false, 0, false);
                 for entry in streaks.iter().rev().filter(|entry| entry.owner == owner) {
