@@ -58,6 +58,6 @@ codec!(struct LoopMetrics {
 });
 codec!(struct Metrics {
     events, verdicts, detections, rules, detections_by_agent, loops, runs_evicted, tasks_evicted, task_parts_evicted,
-    patterns_cut_short, results_without_call, runs_collected, resets, resolved, resolution_ms, phase_visits_blocked, transitions_blocked,
-    cycles_detected, hitl_triggered; runs, bytes,
+    patterns_cut_short, results_without_call, runs_collected, resets, resolved, resolution_ms, phase_visits_blocked,
+    transitions_blocked, cycles_detected, hitl_triggered; runs, bytes,
 });

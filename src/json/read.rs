@@ -276,6 +276,28 @@ mod tests {
         }
     }
 
+    #[test]
+    fn every_field_of_the_context_is_listed() {
+        let text = || Some("x".into());
+        let whole = Context {
+            at: Some(1),
+            run: text(),
+            task: text(),
+            parent_task: text(),
+            agent: text(),
+            round: text(),
+            step: Some(1),
+            synthetic: true,
+            tokens: Some(1),
+            cost_micros: Some(1),
+            labels: [("a".into(), "b".into())].into_iter().collect(),
+        };
+        let whole = value(&to_string(&whole)).unwrap();
+        let mut listed = super::CONTEXT;
+        listed.sort_unstable();
+        assert!(whole.as_object().unwrap().keys().eq(listed), "{whole}");
+    }
+
     fn body(fields: &str) -> Body {
         event(&format!("{{{fields}}}")).unwrap_or_else(|error| panic!("{fields}: {error}")).body
     }

@@ -168,12 +168,12 @@ fn holds_change(call: &ToolCall) -> bool {
 
 /// Whether one of the arguments is the path of a file, or a rationale that tells one.
 fn names_file(call: &ToolCall) -> bool {
-    fn trimmed(word: &str) -> &str {
-        word.trim_matches(|char: char| !char.is_alphanumeric())
-    }
     let names = |name: &str, value: &str| {
         names_place(name) && value.contains(['/', '.', '\\'])
-            || is_rationale(name) && value.split_whitespace().any(|word| has_known_extension(trimmed(word)))
+            || is_rationale(name)
+                && value
+                    .split_whitespace()
+                    .any(|word| has_known_extension(word.trim_matches(|char: char| !char.is_alphanumeric())))
     };
     named_arguments(call)
         .is_some_and(|args| args.iter().any(|(name, value)| value.as_str().is_some_and(|value| names(name, value))))

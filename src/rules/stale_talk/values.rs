@@ -81,3 +81,15 @@ fn named(text: &str, shortest: usize) -> impl Iterator<Item = (&str, &str)> {
         Some((name, number))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn years_are_no_values() {
+        let given = |text| values(text, 3, 0).count();
+        assert_eq!(given("on 9 May 2027, not in 1999"), 0);
+        assert_eq!(given("20kg, the 19th, gate 1405, order 2100 and 20270"), 5);
+    }
+}
