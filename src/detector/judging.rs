@@ -274,7 +274,10 @@ impl<'a> Judging<'a> {
             _ if self.context.synthetic => self.show(&Fact::Synthetic(event)),
             Body::Message(message) if message.role == Role::User => self.user_message(message),
             Body::Message(message) if message.role == Role::System => {
-                self.run.ordered.told(ordered_times(&message.text));
+                // Later ones tell what has happened: `Task 4 hit 12 rounds`.
+                if self.run.steps() == 0 {
+                    self.run.ordered.told(ordered_times(&message.text));
+                }
                 self.show(&Fact::Event(event));
             }
             Body::Output(output) => self.output(&output.text),
@@ -296,9 +299,10 @@ impl<'a> Judging<'a> {
 
     /// A user's message changes the context of the whole run. It is shown to the task that it names, or to every task.
     fn user_message(&mut self, message: &Message) {
+        let prompted = self.run.ordered.prompted(&message.text, self.scratch.salt);
         self.run.ordered.heard(&message.text, self.run.events);
         if !self.settings.config.conventions.keep_on_user_message {
-            self.run.forget_evidence();
+            self.run.forget_evidence(prompted);
         }
         if self.context.task.is_some() {
             return self.show(&Fact::UserMessage(message));

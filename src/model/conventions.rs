@@ -14,7 +14,8 @@ pub struct Conventions {
     /// Your own counters by name, 1 to 64 bytes each; at most 16.
     #[serde(skip_serializing_if = "ByName::is_empty")]
     pub counters: ByName<Counter>,
-    /// A message with the role `user` does not end evidence. For runs in which programs insert such messages.
+    /// A message with the role `user` does not end evidence. For runs in which programs insert such messages. Without
+    /// it, one of 120 bytes or more that is the previous one again, to the letter, ends only the evidence about texts.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub keep_on_user_message: bool,
     /// Copies of a passage required for every level of `stream-period`, 0 or 2 to 64; 0 for the built-in number, which

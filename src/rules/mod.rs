@@ -887,9 +887,10 @@ macro_rules! registry {
                 }
             }
 
-            /// Drops the evidence of all rules whose evidence does not survive a human's message.
-            pub(crate) fn forget(&mut self) {
-                $(if !<$rule>::OUTLIVES_EVIDENCE { empty(&mut self.$name); })*
+            /// Drops the evidence of all rules whose evidence does not survive a human's message; if it is a prompt that
+            /// a program gives again, only that about texts, which answer it.
+            pub(crate) fn forget(&mut self, prompted: bool) {
+                $(if !<$rule>::OUTLIVES_EVIDENCE && (<$rule>::OF_TEXT || !prompted) { empty(&mut self.$name); })*
             }
 
             /// Drops everything that rules keep in the current lane.

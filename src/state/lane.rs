@@ -507,9 +507,9 @@ impl Tasks {
     }
 
     /// Drops from the parked lanes what a human's message ends.
-    pub(crate) fn forget_evidence(&mut self) {
+    pub(crate) fn forget_evidence(&mut self, prompted: bool) {
         for parked in self.0.iter_mut().flat_map(|lanes| lanes.parked.iter_mut()) {
-            parked.rules.change(|rules| Arc::make_mut(&mut rules.0).forget());
+            parked.rules.change(|rules| Arc::make_mut(&mut rules.0).forget(prompted));
             parked.lane.grown = true;
         }
     }

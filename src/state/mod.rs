@@ -443,9 +443,9 @@ impl Run {
 
     /// Drops the evidence of the tool, text and stream rules, as a human's message does. Budgets, the state of the
     /// escalation ladder and exemptions stay.
-    pub(crate) fn forget_evidence(&mut self) {
-        self.rules.forget();
-        self.lanes.forget_evidence();
+    pub(crate) fn forget_evidence(&mut self, prompted: bool) {
+        self.rules.forget(prompted);
+        self.lanes.forget_evidence(prompted);
         self.pairing.forget();
         self.standings.forget_evidence();
     }
@@ -455,7 +455,7 @@ impl Run {
     /// task contributed to it. The turns its nodes have used are given back only if a `human` asked.
     pub(crate) fn start_over(&mut self, task: Option<Key>, human: bool) {
         if task.is_none_or(|task| !self.standings.others_heard(task)) {
-            self.forget_evidence();
+            self.forget_evidence(false);
         }
         let which = task.unwrap_or(0);
         self.drop_lanes(task);

@@ -1,7 +1,10 @@
 //! What the user and the system have asked the run to repeat on purpose.
 
 use crate::codec::codec;
-use crate::text::{Sweep, ordered_things, ordered_times, orders_sweep, orders_wait};
+use crate::text::{Sweep, mark, ordered_things, ordered_times, orders_sweep, orders_wait, salted, trimmed};
+
+/// Bytes from which a message that is given again to the letter comes from a program: people rephrase, or are brief.
+const PROMPT: usize = 120;
 
 /// How often something is to be done, by the user's latest message and the system's latest order, 0 for no such order;
 /// and whether the user asked to wait for something or to go through many things.
@@ -17,8 +20,10 @@ pub(crate) struct Ordered {
     pub(crate) sweeps: Sweep,
     /// The low half of the sequence number of the user's latest message.
     said: u32,
+    /// Mark of the user's latest message if it is a [`PROMPT`], or 0.
+    prompt: u32,
 }
-codec!(struct Ordered { by_user, by_system, things, acknowledged, waits, sweeps, said });
+codec!(struct Ordered { by_user, by_system, things, acknowledged, waits, sweeps, said, prompt });
 
 impl Ordered {
     /// The user says something, in event number `event`. A message directly after an order does not revoke it, nor does
@@ -31,6 +36,13 @@ impl Ordered {
         self.waits = before.waits || orders_wait(text);
         self.sweeps = before.sweeps.max(orders_sweep(text));
         self.said = event as u32;
+    }
+
+    /// Whether the user's message is the previous one again, given by a program that starts the agent anew.
+    pub(crate) fn prompted(&mut self, text: &str, salt: u64) -> bool {
+        let prompt = mark(salted("ordered/prompt", salt, trimmed(text).as_bytes())).max(1);
+        let prompt = if text.len() < PROMPT { 0 } else { prompt };
+        core::mem::replace(&mut self.prompt, prompt) == prompt && prompt != 0
     }
 
     /// The system asks for `times` repetitions; other system messages (0) revoke nothing.

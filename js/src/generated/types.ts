@@ -744,7 +744,7 @@ export interface Conventions {
     [k: string]: Counter;
   };
   /**
-   * A message with the role `user` does not end evidence. For runs in which programs insert such messages.
+   * A message with the role `user` does not end evidence. For runs in which programs insert such messages. Without it, one of 120 bytes or more that is the previous one again, to the letter, ends only the evidence about texts.
    */
   keepOnUserMessage?: boolean;
   /**
