@@ -78,7 +78,7 @@ tuned! {
     TALK_FRESH = 22, tried [16, 19, 25, 28];
     TALK_NEWS = 5, tried [2, 3, 4, 6];
     /// … and this one the twelfths that remain if the user has named something.
-    TALK_USER_NEWS = 1, tried [0, 2, 3];
+    TALK_USER_NEWS = 0, tried [2, 3];
     /// A report says again what those before said if at most this percentage of its words is new.
     REPORT_FRESH = 28, tried [20, 24, 32, 36];
     /// Percentage of equal tokens at which two attempts count as the same.

@@ -49,7 +49,10 @@ const LIGHTEST: u32 = 6;
 const QUESTIONS: usize = 8;
 /// Fewest words of a message to be compared.
 const FEWEST: usize = 4;
-/// Most points of a repeat.
+/// Points of a repeat: three are told of. And of one in a group by another of its members.
+const REPEAT: u32 = 9;
+const AGREED: u32 = 5;
+/// Into how many parts points are divided where news leaves some of them over.
 const WHOLE: u32 = 12;
 /// A chain is reported only if at least one in so many of its messages brought no news.
 const STALE: u32 = 5;
@@ -517,11 +520,10 @@ impl Talk {
             if kinship.refilled || !related {
                 continue;
             }
-            let base = (kinship.alike.max(kinship.within / 2) / 3).min(WHOLE);
             // In a group, each member says once what all agree upon.
             let agrees = self.speakers.len() >= GROUP && before.speaker != speaker;
-            let base = if agrees { base / 2 } else { base };
-            let points = before.points.saturating_add(base * leaves / WHOLE);
+            let worth = if agrees { AGREED } else { REPEAT };
+            let points = before.points.saturating_add(worth * leaves / WHOLE);
             if best.is_none_or(|(most, _)| points >= most) {
                 best = Some((points, before));
             }

@@ -12,7 +12,7 @@ export const WORTH: Partial<Record<string, string>> = {
     "4 if the same kind of call had the same result, 3 with other figures in the call or after a change, 1 if all was well or the problem was reported in other words after a change; nothing if something new came in between or a count fell",
   "reworded-request": "up to 4 by how much of it was asked before, less if something was found or done in between",
   "stale-talk":
-    "up to 12 by how much of it was said before; 2 for a short message between agents that names nothing, 4 if work comes back or no word is new, 7 or 10 if the user was not helped or not heard",
+    "9 if an earlier one was about the same thing, 5 if that was another's in a group, less with something new; 2 for a short message between agents that names nothing, 4 if work comes back or no word is new, 7 or 10 if the user was not helped or not heard",
   monologue:
     "1 if no result came in between; around work only a long text counts: 3 in all at the third time, 5 at the fourth and 9 at the eighth; where each time came with something new, or among other texts, every other time counts",
   "empty-handed": "3 if nothing was found, 2 if it failed, 1 if it failed like an earlier one",
