@@ -13,7 +13,7 @@ use crate::rules::asked::NewlyAsked;
 use crate::rules::streak::{Streak, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, SignalParts};
 use crate::state::{Call, Ring, Step};
-use crate::text::{Asks, Key, combine, has_digit, printable};
+use crate::text::{Asks, Key, combine, has_digit, is_begun, printable};
 use alloc::{format, vec, vec::Vec};
 use looks::Looks;
 
@@ -118,6 +118,10 @@ impl State {
             || told
         {
             self.agents.retain(|known| known.agent != step.agent);
+            return None;
+        }
+        // What says only that the work has begun is no answer yet.
+        if is_begun(&result.output) {
             return None;
         }
         let new = || Agent { agent: step.agent, tool: step.tool, round: None, answers: Streak::default() };

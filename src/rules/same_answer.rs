@@ -13,7 +13,7 @@ use crate::model::{HaltReason, Level, Recommendation, ToolResult};
 use crate::rules::streak::{Streak, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Rule, Signal, SignalParts, View, many};
 use crate::state::{Call, Occurrence, Ring, Step};
-use crate::text::{Asks, Key, combine, enters, printable, records, salted, tallies};
+use crate::text::{Asks, Key, combine, enters, is_begun, printable, records, salted, tallies};
 use alloc::format;
 
 /// Most steps that can be looked back at.
@@ -135,6 +135,10 @@ impl Rule for SameAnswer {
         }
         let said = records.map_or(step.facts.light, |records| salted("same-answer", cx.salt, records.as_bytes()));
         let answer = combine("same-answer", &[step.tool, step.agent, said]);
+        // What says only that the work has begun says so each time.
+        if call.asks == Asks::Prose && state.seen.iter().any(|seen| seen.answer == answer) && is_begun(&result.output) {
+            return None;
+        }
         let newest = Answered {
             answer,
             call: call.key,

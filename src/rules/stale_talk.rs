@@ -52,6 +52,8 @@ const FEWEST: usize = 4;
 /// Points of a repeat: three are told of. And of one in a group by another of its members.
 const REPEAT: u32 = 9;
 const AGREED: u32 = 5;
+/// Most bytes of a vote: what a member of a group says that has not spoken lately.
+const VOTE: usize = 48;
 /// Into how many parts points are divided where news leaves some of them over.
 const WHOLE: u32 = 12;
 /// A chain is reported only if at least one in so many of its messages brought no news.
@@ -389,11 +391,15 @@ impl Talk {
         if self.unanswered == 0 {
             self.refused = None;
         }
-        self.unanswered = self.unanswered.saturating_add(1);
+        let unanswered = self.unanswered;
+        self.unanswered = unanswered.saturating_add(1);
         // A few words before an error of the same class: `Still: TypeError …`.
         let lead = || same_class && text.trim_start().lines().next().is_some_and(complains);
         if complains(text) || same_error || lead() {
-            self.unhelped.add(cx.here, cx.onset);
+            // Nobody could help in between.
+            if unanswered == 0 {
+                self.unhelped.add(cx.here, cx.onset);
+            }
         } else {
             self.unhelped.clear();
         }
@@ -508,11 +514,12 @@ impl Talk {
         if said.named || said.is_fresh(&goal) {
             leaves = leaves.min(tuned::TALK_NEWS.get());
         }
-        self.follows(goal, own, leaves, cx).or(told)
+        self.follows(goal, own, text.len() <= VOTE, leaves, cx).or(told)
     }
 
     /// Adds a message to the chain that it continues; `leaves` is how many twelfths of its points news leaves over.
-    fn follows(&mut self, goal: Goal, speaker: u16, leaves: u32, cx: &Cx<'_>) -> Option<Signal> {
+    fn follows(&mut self, goal: Goal, speaker: u16, few: bool, leaves: u32, cx: &Cx<'_>) -> Option<Signal> {
+        let votes = few && !self.messages.iter().any(|said| said.speaker == speaker);
         let mut best: Option<(u32, &PastMessage)> = None;
         for before in self.messages.iter() {
             let kinship = goal.kinship(&before.goal);
@@ -522,7 +529,11 @@ impl Talk {
             }
             // In a group, each member says once what all agree upon.
             let agrees = self.speakers.len() >= GROUP && before.speaker != speaker;
-            let worth = if agrees { AGREED } else { REPEAT };
+            let worth = match agrees {
+                true if votes => 0,
+                true => AGREED,
+                false => REPEAT,
+            };
             let points = before.points.saturating_add(worth * leaves / WHOLE);
             if best.is_none_or(|(most, _)| points >= most) {
                 best = Some((points, before));

@@ -6,10 +6,13 @@ use super::pairing::{Call, Step};
 use super::ring::Ring;
 use crate::codec::codec;
 use crate::model::ToolResult;
-use crate::text::{Figures, combine, enters, first_row, frame, head, heading, mark, tail, trimmed};
+use crate::text::{Figures, beyond, combine, enters, first_row, frame, head, heading, mark, tail, trimmed};
 
 /// Kinds of calls remembered.
 const KINDS: usize = 12;
+/// Limits that attempts have exceeded, and the part of an excess by which the next attempt has to be nearer.
+const EXCESSES: usize = 4;
+const NEARER: u32 = 8;
 /// Lines of an answer that form its heading, and the bytes of it that are read.
 const HEAD: usize = 3;
 const HEAD_BYTES: usize = 256;
@@ -21,8 +24,20 @@ const AMOUNT: u32 = u16::BITS - OFTEN.count_ones();
 pub(crate) struct News {
     /// The most recent last.
     kinds: Ring<LatestOutcome>,
+    excesses: Ring<Excess>,
 }
-codec!(struct News { kinds });
+codec!(struct News { kinds, excesses });
+
+/// How far a tool's attempts are beyond a limit: a text that is too long is shortened until it fits.
+#[derive(Clone, Copy, Debug)]
+struct Excess {
+    /// Marks of the tool with its agent, and of the error.
+    tool: u32,
+    error: u32,
+    /// The least excess so far; `u32::MAX` if none is known.
+    least: u32,
+}
+codec!(struct Excess { tool, error, least });
 
 /// The latest outcome of a kind of call.
 #[derive(Clone, Copy, Debug, Default)]
@@ -144,6 +159,7 @@ impl News {
             let short = ((by ^ by >> AMOUNT) as u16) << OFTEN.count_ones();
             now.fell = if by == 0 { 0 } else { short | ((before.fell & OFTEN) + 1).min(OFTEN) };
         }
+        step.fewer |= self.is_nearer(step, result, &now, before.is_some_and(|before| before.call == now.call));
         // By the same amount again, or for the third time in a row.
         let falls = alike.is_some_and(|before| {
             now.fell != 0 && (now.fell & !OFTEN == before.fell & !OFTEN || now.fell & OFTEN == OFTEN)
@@ -165,7 +181,25 @@ impl News {
         step.kin = Kin { head, now, before };
     }
 
+    /// Whether an attempt exceeds the limit that its error names by clearly less than those before, of which the first
+    /// is not looked at.
+    fn is_nearer(&mut self, step: &Step, result: &ToolResult, now: &LatestOutcome, same_call: bool) -> bool {
+        if same_call {
+            return false;
+        }
+        let tool = mark(combine("news/excess", &[step.tool, step.agent]));
+        if !now.is_error() {
+            self.excesses.retain(|known| known.tool != tool);
+            return false;
+        }
+        let known = self.excesses.take(|known| known.tool == tool && known.error == now.sign);
+        let far = known.and_then(|_| beyond(&result.output)).unwrap_or(u32::MAX);
+        let before = known.map_or(u32::MAX, |known| known.least);
+        self.excesses.push(Excess { tool, error: now.sign, least: before.min(far) }, EXCESSES);
+        before != u32::MAX && far <= before - before.div_ceil(NEARER)
+    }
+
     pub(super) fn fits(&self) -> bool {
-        self.kinds.len() <= KINDS
+        self.kinds.len() <= KINDS && self.excesses.len() <= EXCESSES
     }
 }

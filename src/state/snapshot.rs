@@ -13,7 +13,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 const MAGIC: &[u8; 4] = b"LWSN";
 /// Incremented when the layout of the payload changes.
-const FORMAT: u8 = 52;
+const FORMAT: u8 = 53;
 /// Bytes reserved; most snapshots take fewer.
 const TYPICAL: usize = 8 * 1024;
 const CHECKSUM: usize = 8;

@@ -21,6 +21,25 @@ pub(crate) fn acknowledges(answer: &str) -> bool {
     answer.len() < ACKNOWLEDGED || few() && !answer.bytes().any(|byte| byte.is_ascii_digit())
 }
 
+/// Bytes of an answer within which it says that the work goes on elsewhere.
+const BEGUN: usize = 400;
+/// What says so: where something works, after a word for working; and that news of it will come.
+const BEHIND: [&str; 5] =
+    [" in the background", " in background", " im Hintergrund", " en arrière-plan", " en segundo plano"];
+const WORKS: &str = "arbeitet continue continues executing launched läuft processing run running runs started \
+    trabaja trabajando travaille working works";
+const NEWS: &str = "be notified";
+
+/// Whether an answer merely says that somebody else works on what was asked for, and will report.
+pub(crate) fn is_begun(answer: &str) -> bool {
+    let answer = head(answer, BEGUN);
+    let works = |before: &str| before.rsplit(' ').next().is_some_and(|word| is_in(WORKS, word));
+    // Looking whether it is there at all takes a tenth of finding it.
+    let goes_on =
+        |place: &&str| answer.contains(*place) && answer.split_once(*place).is_some_and(|(before, _)| works(before));
+    answer.contains(NEWS) || BEHIND.iter().any(goes_on)
+}
+
 /// Whether an answer merely says that the named tool did what it was asked to: `Scrolled down the page by one page`.
 pub(crate) fn echoes(tool: &str, answer: &str) -> bool {
     let first = || answer.split(|char: char| !char.is_alphabetic()).find(|word| !word.is_empty()).unwrap_or_default();
@@ -658,6 +677,22 @@ mod tests {
         let mut says = AnswerMeaning::default();
         scan(text, &STARTS, &mut says);
         says
+    }
+
+    #[test]
+    fn work_that_has_begun_elsewhere() {
+        for begun in [
+            "The helper was started as k3d8 and works in the background.",
+            "Agent launched. You will be notified when it completes.",
+            "Der Auftrag läuft im Hintergrund weiter.",
+        ] {
+            assert!(is_begun(begun), "{begun}");
+        }
+        let late = alloc::format!("{}It runs in the background.", "The tide turns at noon. ".repeat(20));
+        let seen = "A quay with two cranes; in the background a lamp, and behind it the mole.";
+        for answer in ["The lamp on the mole is lit again.", "", seen, &late] {
+            assert!(!is_begun(answer), "{answer}");
+        }
     }
 
     #[test]

@@ -59,6 +59,99 @@ impl Left {
     }
 }
 
+/// Words that name a limit.
+const LIMITS: [&str; 9] =
+    ["at least", "at most", "exceed", "limit", "max", "minim", "too long", "too many", "too short"];
+/// Digits of a group: `1,504`.
+const GROUP: usize = 3;
+
+/// How far something is beyond a limit, as an error says in its first bytes, in a clause with two numbers:
+/// `memory at 1,504/1,375 chars`, `312 characters, the limit is 280`. It gets less as a text is shortened.
+pub(crate) fn beyond(error: &str) -> Option<u32> {
+    let text = head(error, END);
+    let bytes = text.as_bytes();
+    let mut clause = Clause::default();
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
+        let next = bytes.get(at + 1);
+        match byte {
+            b'0'..=b'9' => at = clause.number(bytes, at),
+            b'\n' | b'"' | b';' | b'.' if *byte != b'.' || next == Some(&b' ') => {
+                if let Some(beyond) = clause.beyond(text, at) {
+                    return Some(beyond);
+                }
+                clause = Clause { begin: at, ..Clause::default() };
+                at += 1;
+            }
+            _ => at += 1,
+        }
+    }
+    clause.beyond(text, at)
+}
+
+/// A clause with its first two numbers.
+#[derive(Default)]
+struct Clause {
+    begin: usize,
+    numbers: usize,
+    amounts: [Amount; 2],
+}
+
+/// A number, also one with groups of digits.
+#[derive(Clone, Copy, Default)]
+struct Amount {
+    value: u64,
+    start: usize,
+    end: usize,
+}
+
+impl Clause {
+    /// Takes in the number that begins at `start`; returns where it ends.
+    fn number(&mut self, bytes: &[u8], start: usize) -> usize {
+        let (mut value, mut end) = (0_u64, start);
+        loop {
+            let till = end_of_digits(bytes, end);
+            for digit in bytes.get(end..till).unwrap_or_default() {
+                value = value.saturating_mul(10).saturating_add(u64::from(digit - b'0'));
+            }
+            end = till;
+            if bytes.get(end) != Some(&b',') || end_of_digits(bytes, end + 1) != end + 1 + GROUP {
+                break;
+            }
+            end += 1;
+        }
+        if let Some(amount) = self.amounts.get_mut(self.numbers) {
+            *amount = Amount { value, start, end };
+        }
+        self.numbers += 1;
+        end
+    }
+
+    /// By how much its numbers differ, if it has two of them and one is a limit.
+    fn beyond(&self, text: &str, end: usize) -> Option<u32> {
+        let [first, second] = self.amounts;
+        if self.numbers != 2 || first.value == second.value || first.is_time(text) || second.is_time(text) {
+            return None;
+        }
+        let share = || text.get(first.end..second.start) == Some("/") && first.value > second.value;
+        let named = || {
+            let clause = text.get(self.begin..end).unwrap_or_default().to_ascii_lowercase();
+            LIMITS.iter().any(|limit| clause.contains(limit))
+        };
+        (share() || named()).then(|| small(first.value.abs_diff(second.value)))
+    }
+}
+
+impl Amount {
+    /// Whether it is a duration: `30 s`, `500 ms`.
+    fn is_time(&self, text: &str) -> bool {
+        let unit = text.get(self.end..).unwrap_or_default().trim_start().as_bytes();
+        let letters = unit.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+        let unit = unit.get(..letters).unwrap_or_default();
+        matches!(unit, b"s" | b"ms" | b"h") || begins(unit, OTHERS)
+    }
+}
+
 /// Names of fields that count what is left.
 const NAMES: &str = "errors failed failing failures invalid issues left mismatches missing pending problems rejected \
     remaining unresolved violations warnings";
@@ -219,7 +312,32 @@ fn is_label(before: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::Left;
+    use super::{Left, beyond};
+
+    #[test]
+    fn how_far_beyond_a_limit() {
+        for (error, far) in [
+            ("Replacement would put memory at 1,504/1,375 chars. Shorten the new content.", 129),
+            (r#"{"success":false,"error":"note at 1,393/1,375 chars"}"#, 18),
+            ("Notice too long: 312 characters, the limit is 280", 32),
+            ("subject must be at most 72 characters, got 80", 8),
+            ("ValueError: body has 12 words; at least 20 words are required, not 12", 8),
+            ("maximum context length is 8192 tokens, but 9000 were requested", 808),
+        ] {
+            assert_eq!(beyond(error), Some(far), "{error}");
+        }
+        for error in [
+            "Rate limit exceeded: 100 requests, retry after 12 s",
+            "line 12, column 40: unexpected token",
+            "timeout of 30000 ms exceeded at attempt 3",
+            "limit exceeded",
+            "quay 3/4 is closed",
+            "error 413: 12 MB exceed the limit of 10 MB",
+            "at most 72 characters, got 72",
+        ] {
+            assert_eq!(beyond(error), None, "{error}");
+        }
+    }
 
     #[test]
     fn fewer_of_the_same() {

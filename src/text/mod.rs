@@ -70,7 +70,7 @@ mod volatile_json;
 mod waits;
 mod words;
 
-pub(crate) use answer::{acknowledges, echoes, is_left_out, tallies};
+pub(crate) use answer::{acknowledges, echoes, is_begun, is_left_out, tallies};
 pub(crate) use artifact::{document, failing_tests, patch};
 pub(crate) use canonical::{CallKey, arguments, call_key, canonical_json, depth_within};
 pub(crate) use complaint::complains;
@@ -87,7 +87,7 @@ pub(crate) use figures::{Figures, progress};
 pub(crate) use frame::{call_frame, first_row, frame, heading};
 pub(crate) use goal::{Goal, Kinship, beside, figures, goal_words, named_things, plain_words, quoted};
 pub(crate) use late::Late;
-pub(crate) use left::Left;
+pub(crate) use left::{Left, beyond};
 pub(crate) use lines::trimmed;
 pub(crate) use mask::{Span, Strength, normalise};
 pub(crate) use money::{cost_of, millionths};

@@ -741,6 +741,15 @@ test("a thousand conversations at once, each with its own verdict", async () => 
   assert.equal(at.proxy.metrics().judged, 3000);
 });
 
+test("a connection outlives the pauses in which an agent's tools run", async () => {
+  await using at = await stand(stuck);
+  const body = JSON.stringify({ messages: conversation(1) });
+  const answer = await fetch(`${at.base}/v1/chat/completions`, { method: "POST", body });
+  await answer.text();
+  // Clients keep idle connections for up to 90 seconds; the one that closes first must not be the server.
+  assert.equal(answer.headers.get("keep-alive"), "timeout=120");
+});
+
 test("a cache in memory keeps to its bytes", () => {
   const cache = new MemoryCache(100_000);
   for (let key = 0; key < 10_000; key++) {

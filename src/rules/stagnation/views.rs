@@ -7,7 +7,7 @@ use crate::model::{HaltReason, ToolResult};
 use crate::rules::streak::Streak;
 use crate::rules::{Cx, Signal};
 use crate::state::{Call, LONG_PAUSE, Recent, Ring, Step};
-use crate::text::{Asks, Edit, Empty, Words, combine, enters, frame, heading, mark, scrolls};
+use crate::text::{Asks, Edit, Empty, Words, combine, enters, frame, heading, is_begun, mark, scrolls};
 use alloc::{boxed::Box, format};
 
 /// Headings that are kept, and targets.
@@ -204,7 +204,7 @@ impl RepeatedView {
             Some(before) => before.call == step.kin.now.call || call.asks.shows(),
             None => {
                 let searches = matches!(call.asks, Asks::Search | Asks::Prose) && result.output.len() >= LONG;
-                searches || equal && call.target.is_some()
+                searches && !is_begun(&result.output) || equal && call.target.is_some()
             }
         };
         // A call made for its answer: what a shell runs may well say the same after each change.

@@ -38,7 +38,11 @@ impl Chat {
         if self.speakers.nth_back(0) == Some(&cx.agent) {
             *self = Self::default();
         }
+        let full = self.speakers.len() == SPEAKERS;
         self.back = self.speakers.met(cx.agent, SPEAKERS);
+        if full && !self.back {
+            self.messages.clear();
+        }
         let fade = |sum: u32, more: u32| (sum - sum / FADING).saturating_add(more);
         (self.weight, self.fresh) = (fade(self.weight, weight), fade(self.fresh, fresh));
         self.messages.add(cx.here, cx.onset);

@@ -68,6 +68,10 @@ fn a_cure_that_does_not_help() {
     with(["No, still under the picture.", "Reloaded, still hidden.", "No change.", "Nope."])
         .expect(RULE, &[(5, Nudge), (7, Observe)]);
     with(["Still hidden.", "Reloaded, still hidden.", "Yes! And the times in bold.", "Still thin."]).expect(RULE, &[]);
+    // All at once: nobody could help in between.
+    let at_once = ["Still hidden.", "No change.", "Reloaded, still hidden.", "Nope."];
+    let heard = |text: &&str| format!(r#"{{"type":"message","role":"user","text":"{text}"}}"#);
+    events("{}", core::iter::once(says(cures[0])).chain(at_once.iter().map(heard))).expect(RULE, &[]);
     // A few words before what the program shows, each time in another form.
     let shown = |lead: &str, at: usize| format!(r"{lead}\nTypeError: lamp{at} of the mole is not lit, deck.js:{at}7");
     let leads = ["same fault", "exactly the same fault, what did you mend", "what is this, same error and all dark"];
@@ -222,6 +226,8 @@ fn agents_that_thank_each_other() {
     // Each agent speaks once.
     let crew = ["ann", "bob", "cat", "dan", "eve", "fin", "gus", "hal", "ida", "jon", "kim"];
     talk(&crew, &thanks).expect(RULE, &[]);
+    let two_after_all = ["ann", "bob", "cat", "dan", "eve", "fin", "gus", "hal", "ann", "bob", "ann"];
+    talk(&two_after_all, &thanks).expect(RULE, &[]);
     // By a single agent, it is a monologue.
     talk(&["mate"], &thanks).expect(RULE, &[]);
     // Each has something to add.
@@ -239,6 +245,19 @@ fn agents_that_thank_each_other() {
         "Favours are better than money.",
     ];
     talk(&["mate", "cook"], &ideas).expect(RULE, &[]);
+}
+
+#[test]
+fn votes_of_a_group() {
+    let crew = ["ann", "bob", "cat", "dan", "eve", "fin", "gus"];
+    let vote = |_| "I vote to repair Albatros first.";
+    let votes: Vec<&str> = (0..7).map(vote).collect();
+    talk(&crew, &votes).expect(RULE, &[]);
+    // Three who say it again and again.
+    talk(&crew[..3], &votes).strongest(RULE, Nudge);
+    // Longer than a vote: each asks for the same.
+    let asks: Vec<&str> = (0..7).map(|_| "Who has the survey of Albatros? Without it we cannot decide.").collect();
+    talk(&crew, &asks).strongest(RULE, Nudge);
 }
 
 #[test]

@@ -17,6 +17,10 @@ export interface Grants {
   host: string | undefined;
 }
 
+/** How long a connection is kept between two requests, in milliseconds: longer than clients keep theirs, or one of them
+ * may send its next request just as the connection is closed. */
+const IDLE = 120_000;
+
 export const GRANTS: Grants = { connections: 4096, head: 60_000, pause: 120_000, host: undefined };
 
 /** Creates a server that answers requests with a handler; `failed` receives its errors, which are answered with 502. */
@@ -27,7 +31,13 @@ export function served(
 ): Server {
   const { connections, head, pause, host } = { ...GRANTS, ...grants };
   const checks = Math.min(head, 30_000);
-  const options = { keepAlive: true, headersTimeout: head, requestTimeout: 0, connectionsCheckingInterval: checks };
+  const options = {
+    keepAlive: true,
+    keepAliveTimeout: IDLE,
+    headersTimeout: head,
+    requestTimeout: 0,
+    connectionsCheckingInterval: checks,
+  };
   const server = createServer(options, (request, response) => {
     if (host !== undefined && !isHere(request.headers.host, host))
       return refuse(
