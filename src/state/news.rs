@@ -7,6 +7,7 @@ use super::ring::Ring;
 use crate::codec::codec;
 use crate::model::ToolResult;
 use crate::text::{Figures, beyond, combine, enters, first_row, frame, head, heading, mark, tail, trimmed};
+use alloc::boxed::Box;
 
 /// Kinds of calls remembered.
 const KINDS: usize = 12;
@@ -24,7 +25,8 @@ const AMOUNT: u32 = u16::BITS - OFTEN.count_ones();
 pub(crate) struct News {
     /// The most recent last.
     kinds: Ring<LatestOutcome>,
-    excesses: Ring<Excess>,
+    /// Only present after an error: most runs need none.
+    excesses: Option<Box<Ring<Excess>>>,
 }
 codec!(struct News { kinds, excesses });
 
@@ -189,17 +191,18 @@ impl News {
         }
         let tool = mark(combine("news/excess", &[step.tool, step.agent]));
         if !now.is_error() {
-            self.excesses.retain(|known| known.tool != tool);
+            self.excesses.iter_mut().for_each(|excesses| excesses.retain(|known| known.tool != tool));
             return false;
         }
-        let known = self.excesses.take(|known| known.tool == tool && known.error == now.sign);
+        let excesses = self.excesses.get_or_insert_default();
+        let known = excesses.take(|known| known.tool == tool && known.error == now.sign);
         let far = known.and_then(|_| beyond(&result.output)).unwrap_or(u32::MAX);
         let before = known.map_or(u32::MAX, |known| known.least);
-        self.excesses.push(Excess { tool, error: now.sign, least: before.min(far) }, EXCESSES);
+        excesses.push(Excess { tool, error: now.sign, least: before.min(far) }, EXCESSES);
         before != u32::MAX && far <= before - before.div_ceil(NEARER)
     }
 
     pub(super) fn fits(&self) -> bool {
-        self.kinds.len() <= KINDS && self.excesses.len() <= EXCESSES
+        self.kinds.len() <= KINDS && self.excesses.iter().all(|excesses| excesses.len() <= EXCESSES)
     }
 }
