@@ -7,12 +7,10 @@ use super::ring::Ring;
 use crate::codec::codec;
 use crate::model::ToolResult;
 use crate::text::{Figures, beyond, combine, enters, first_row, frame, head, heading, mark, tail, trimmed};
-use alloc::boxed::Box;
 
 /// Kinds of calls remembered.
 const KINDS: usize = 12;
-/// Limits that attempts have exceeded, and the part of an excess by which the next attempt has to be nearer.
-const EXCESSES: usize = 4;
+/// The part of an excess by which the next attempt has to be nearer.
 const NEARER: u32 = 8;
 /// Lines of an answer that form its heading, and the bytes of it that are read.
 const HEAD: usize = 3;
@@ -25,17 +23,16 @@ const AMOUNT: u32 = u16::BITS - OFTEN.count_ones();
 pub(crate) struct News {
     /// The most recent last.
     kinds: Ring<LatestOutcome>,
-    /// Only present after an error: most runs need none.
-    excesses: Option<Box<Ring<Excess>>>,
+    excess: Excess,
 }
-codec!(struct News { kinds, excesses });
+codec!(struct News { kinds, excess });
 
-/// How far a tool's attempts are beyond a limit: a text that is too long is shortened until it fits.
-#[derive(Clone, Copy, Debug)]
+/// How far the latest attempts at one thing are beyond a limit: a text that is too long is shortened until it fits.
+#[derive(Clone, Copy, Debug, Default)]
 struct Excess {
-    /// Marks of the tool with its agent, and of the error.
-    tool: u32,
-    error: u32,
+    /// 16 bits each of the tool with its agent, and of the error; 0 for none.
+    tool: u16,
+    error: u16,
     /// The least excess so far; `u32::MAX` if none is known.
     least: u32,
 }
@@ -189,20 +186,22 @@ impl News {
         if same_call {
             return false;
         }
-        let tool = mark(combine("news/excess", &[step.tool, step.agent]));
+        let tool = half(mark(combine("news/excess", &[step.tool, step.agent])));
         if !now.is_error() {
-            self.excesses.iter_mut().for_each(|excesses| excesses.retain(|known| known.tool != tool));
+            if self.excess.tool == tool {
+                self.excess = Excess::default();
+            }
             return false;
         }
-        let excesses = self.excesses.get_or_insert_default();
-        let known = excesses.take(|known| known.tool == tool && known.error == now.sign);
-        let far = known.and_then(|_| beyond(&result.output)).unwrap_or(u32::MAX);
-        let before = known.map_or(u32::MAX, |known| known.least);
-        excesses.push(Excess { tool, error: now.sign, least: before.min(far) }, EXCESSES);
+        let error = half(now.sign);
+        let known = (self.excess.tool, self.excess.error) == (tool, error);
+        let far = if known { beyond(&result.output).unwrap_or(u32::MAX) } else { u32::MAX };
+        let before = if known { self.excess.least } else { u32::MAX };
+        self.excess = Excess { tool, error, least: before.min(far) };
         before != u32::MAX && far <= before - before.div_ceil(NEARER)
     }
 
     pub(super) fn fits(&self) -> bool {
-        self.kinds.len() <= KINDS && self.excesses.iter().all(|excesses| excesses.len() <= EXCESSES)
+        self.kinds.len() <= KINDS
     }
 }
