@@ -73,18 +73,18 @@ pub(crate) fn beyond(error: &str) -> Option<u32> {
     let mut clause = Clause::default();
     let mut at = 0;
     while let Some(byte) = bytes.get(at) {
-        let next = bytes.get(at + 1);
-        match byte {
-            b'0'..=b'9' => at = clause.number(bytes, at),
-            b'\n' | b'"' | b';' | b'.' if *byte != b'.' || next == Some(&b' ') => {
-                if let Some(beyond) = clause.beyond(text, at) {
-                    return Some(beyond);
-                }
-                clause = Clause { begin: at, ..Clause::default() };
-                at += 1;
-            }
-            _ => at += 1,
+        if byte.is_ascii_digit() {
+            at = clause.number(bytes, at);
+            continue;
         }
+        let ends = matches!(byte, b'\n' | b'"' | b';') || *byte == b'.' && bytes.get(at + 1) == Some(&b' ');
+        if ends {
+            if let Some(beyond) = clause.beyond(text, at) {
+                return Some(beyond);
+            }
+            clause = Clause { begin: at, ..Clause::default() };
+        }
+        at += 1;
     }
     clause.beyond(text, at)
 }

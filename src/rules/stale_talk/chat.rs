@@ -40,6 +40,7 @@ impl Chat {
         }
         let full = self.speakers.len() == SPEAKERS;
         self.back = self.speakers.met(cx.agent, SPEAKERS);
+        // Among more than three, each has its turn.
         if full && !self.back {
             self.messages.clear();
         }
